@@ -1,0 +1,134 @@
+"""The only place that starts processes: argv tuples, always a deadline, never a shell.
+
+A process started here dies with this one (PR_SET_PDEATHSIG) and is ended, group and all,
+when its deadline passes or the caller leaves early.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.errors import CommandError, Unavailable
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a process ended. status: exit status, negative for a signal. output: both."""
+
+    argv: tuple[str, ...]
+    status: int
+    output: str
+    timed_out: bool = False
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str:
+    """Run a command that has to succeed, and return what it printed.
+
+    Raises CommandError when it exits non-zero or outlives timeout_s, and Unavailable
+    when there is no such program.
+    """
+    done = stream(argv, lambda _line: None, timeout_s=timeout_s, cwd=cwd, env=env)
+    if done.timed_out:
+        raise CommandError(argv, done.status, f"no end after {timeout_s:g} s")
+    if done.status != 0:
+        raise CommandError(argv, done.status, done.output)
+    return done.output
+
+
+def stream(  # noqa: PLR0913  # the keyword-only rest are what Popen needs
+    argv: Sequence[str],
+    on_line: Callable[[str], None],
+    *,
+    timeout_s: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    death_signal: signal.Signals = signal.SIGKILL,
+) -> Finished:
+    """Run a command, handing each line it prints to on_line as it comes.
+
+    The process is ended at timeout_s whatever it is doing, and also when on_line or
+    Ctrl-C raises. death_signal is what it gets when this program is killed.
+    """
+    process = _start(argv, cwd, env, death_signal)
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        _kill_group(process)
+
+    timer = threading.Timer(timeout_s, expire)
+    timer.daemon = True
+    timer.start()
+    lines: list[str] = []
+    try:
+        assert process.stdout is not None  # noqa: S101  # PIPE was asked for
+        for line in process.stdout:
+            lines.append(line)
+            on_line(line.rstrip("\r\n"))
+        # Wait without reaping: until the group is killed its id must stay ours.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    finally:
+        timer.cancel()
+        timer.join()
+        _kill_group(process)
+        status = process.wait()
+    return Finished(
+        argv=tuple(argv),
+        status=status,
+        output="".join(lines),
+        timed_out=expired.is_set(),
+    )
+
+
+def _start(
+    argv: Sequence[str],
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    death_signal: signal.Signals,
+) -> subprocess.Popen[str]:
+    parent = os.getpid()
+
+    def die_with_parent() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, int(death_signal))
+        if os.getppid() != parent:  # it died before the line above
+            os._exit(127)
+
+    try:
+        return subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509  # no lock is taken in it
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        raise Unavailable(
+            f"cannot start `{argv[0]}`: {error.strerror}",
+            remedy="`make setup` installs every tool this project needs",
+        ) from error
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    """End the process and its children; start_new_session made it their group's head."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

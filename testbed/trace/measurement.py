@@ -1,0 +1,47 @@
+"""Measurement: the samples of one metric, and the summary that JSON and tables show."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """n samples and their quantiles; every statistic is None when there are no samples.
+
+    Quantiles are sample values (the nearest rank at or above), never interpolated: the
+    p50 of packet sizes is a size that was really sent.
+    """
+
+    n: int
+    mean: float | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+    max: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """A metric by its contract name, its unit, and one sample an event."""
+
+    metric: str
+    unit: str
+    samples: NDArray[np.float64] | NDArray[np.int64]
+
+    def summary(self) -> Summary:
+        """Return n, mean and quantiles of the samples."""
+        if not len(self.samples):
+            return Summary(n=0)
+        p50, p90, p99 = np.quantile(
+            self.samples, (0.5, 0.9, 0.99), method="inverted_cdf"
+        )
+        return Summary(
+            n=len(self.samples),
+            mean=float(np.mean(self.samples)),
+            p50=float(p50),
+            p90=float(p90),
+            p99=float(p99),
+            max=float(np.max(self.samples)),
+        )
