@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 
 class TestbedError(Exception):
-    """Anything this program raises on purpose; its text is shown to the user as it is."""
+    """Anything this program raises on purpose; the user is shown its text as it is."""
 
     exit_code = 4
 
@@ -32,7 +32,7 @@ class CaptureError(SpecError):
     """A capture file cannot be read."""
 
 
-class Unavailable(TestbedError):  # noqa: N818  # the design's word for it
+class Unavailable(TestbedError):
     """Something needed is missing on this host."""
 
     exit_code = 3

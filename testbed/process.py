@@ -1,7 +1,7 @@
-"""The only place that starts processes: argv tuples, always a deadline, never a shell.
+"""The only place that starts processes: argv tuples, a deadline each, never a shell.
 
-A process started here dies with this one (PR_SET_PDEATHSIG) and is ended, group and all,
-when its deadline passes or the caller leaves early.
+A process started here dies with this one (PR_SET_PDEATHSIG) and is ended, group and
+all, when its deadline passes or the caller leaves early.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ def run(
     return done.output
 
 
-def stream(  # noqa: PLR0913  # the keyword-only rest are what Popen needs
+def stream(
     argv: Sequence[str],
     on_line: Callable[[str], None],
     *,
@@ -129,6 +129,6 @@ def _start(
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:
-    """End the process and its children; start_new_session made it their group's head."""
+    """End the process and its children: start_new_session made them a group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -39,7 +39,7 @@ def parse_size(text: str | int) -> int:
     """Return the bytes that text such as "64KB" means. A bare number is bytes."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
-    return _parse(text, SIZE_UNITS | {"": 1}, "a size", "64KB")
+    return _parse(text, {**SIZE_UNITS, "": 1}, "a size", "64KB")
 
 
 def parse_rate(text: str | int) -> int:
@@ -70,7 +70,7 @@ def _parse(text: object, units: Mapping[str, int], what: str, example: str) -> i
 
 
 def format_time(ns: int) -> str:
-    """Write nanoseconds in the largest unit that keeps them whole: 40000000 -> "40ms"."""
+    """Write nanoseconds in the largest unit that keeps them whole: "40ms"."""
     return _format(ns, {unit: TIME_UNITS[unit] for unit in ("s", "ms", "us", "ns")})
 
 

@@ -5,7 +5,7 @@ a tc command line, and where `tc -j qdisc show` repeats it. A new qdisc is a new
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from testbed.errors import SpecError
