@@ -30,24 +30,24 @@ RATE_UNITS: Mapping[str, int] = {
 }
 
 
-def parse_time(text: str | int) -> int:
+def parse_time(text: object) -> int:
     """Return the nanoseconds that text such as "40ms" means. A bare 0 needs no unit."""
     return _parse(text, TIME_UNITS, "a time", "40ms")
 
 
-def parse_size(text: str | int) -> int:
+def parse_size(text: object) -> int:
     """Return the bytes that text such as "64KB" means. A bare number is bytes."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     return _parse(text, {**SIZE_UNITS, "": 1}, "a size", "64KB")
 
 
-def parse_rate(text: str | int) -> int:
+def parse_rate(text: object) -> int:
     """Return the bit/s that text such as "100gbit" means. A bare 0 needs no unit."""
     return _parse(text, RATE_UNITS, "a rate", "100gbit")
 
 
-def parse_share(text: str | int) -> Fraction:
+def parse_share(text: object) -> Fraction:
     """Return the exact fraction that text such as "15%" or "0.5%" means."""
     return Fraction(_parse(text, {"%": 10**9}, "a share", "15%"), 100 * 10**9)
 

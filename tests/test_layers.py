@@ -13,6 +13,7 @@ LAYERS = (
     {"process"},
     {"spec", "trace"},
     {"model", "kernels", "store"},
+    {"measured"},
     {"machine", "lab", "claims"},
     {"report"},
     {"pipeline"},

@@ -10,7 +10,7 @@ class Kernel:
 
     package: the apt package that ships its source tarball below /usr/src.  source: a
     tree or tarball given by the user instead.  patches, configs: file paths, applied
-    in order.
+    in order.  compile_steps: how many files make builds from nothing (for progress).
     """
 
     name: str
@@ -19,6 +19,7 @@ class Kernel:
     source: Path | None
     patches: tuple[Path, ...]
     configs: tuple[Path, ...]
+    compile_steps: int = 1250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +27,9 @@ class KernelIdentity:
     """Which kernel ran; stored in every run.
 
     release: `uname -r`.  build_id: the GNU build id note, hex.  config_sha256: of the
-    resolved .config.  patches: "name sha256[:12]" in the order applied.  source: package
-    and version, or path and content hash.  compiler: first line of `gcc --version`.
+    resolved .config.  patches: "name sha256[:12]" in the order applied.  source:
+    package and version, or path and content hash.  compiler: first line of
+    `gcc --version`.
     """
 
     name: str

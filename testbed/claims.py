@@ -1,0 +1,118 @@
+"""Claim x measurement -> verdict.
+
+A verdict is about the kernel, never about the machinery: a void run has none.
+"""
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from testbed.measured import MeasuredRun
+from testbed.spec.claim import Claim
+
+#: A change counts as the same change when at least this share of it (of its logarithm)
+#: is there. Half: nearer to what was claimed than to no change at all.
+_SAME_CHANGE = 0.5
+
+
+class VerdictKind(enum.Enum):
+    """How a claim fared."""
+
+    REPRODUCED = "reproduced"
+    DIRECTION_ONLY = "direction only"
+    NOT_REPRODUCED = "not reproduced"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A claim, what was measured for each variant it names, and how it fared."""
+
+    claim: Claim
+    measured: Mapping[str, float | None]
+    kind: VerdictKind
+    why: str
+
+
+def judge(claims: Sequence[Claim], runs: Sequence[MeasuredRun]) -> tuple[Verdict, ...]:
+    """Return a verdict for each claim, from the mean over a variant's repeats."""
+    return tuple(judge_claim(claim, _measured(claim, runs)) for claim in claims)
+
+
+def judge_claim(claim: Claim, measured: Mapping[str, float | None]) -> Verdict:
+    """Return the verdict on one claim.
+
+    reproduced: every value within its tolerance.  direction only: not so, but the
+    change between the variants is at least half the claimed one, the same way (or, if
+    no change was claimed, there is none).  not comparable: a value is missing.
+    """
+    known = {name: value for name, value in measured.items() if value is not None}
+    missing = sorted(set(claim.claimed) - set(known))
+    if missing:
+        kind, why = VerdictKind.NOT_COMPARABLE, f"no {claim.metric} in {missing[0]}"
+        return Verdict(claim=claim, measured=measured, kind=kind, why=why)
+    off = {name: _off(claimed, known[name]) for name, claimed in claim.claimed.items()}
+    outside = [name for name in off if abs(off[name]) > claim.within[name]]
+    if not outside:
+        kind = VerdictKind.REPRODUCED
+    elif _same_change(claim, known):
+        kind = VerdictKind.DIRECTION_ONLY
+    else:
+        kind = VerdictKind.NOT_REPRODUCED
+    return Verdict(
+        claim=claim, measured=measured, kind=kind, why=_why(claim, off, outside)
+    )
+
+
+def _measured(claim: Claim, runs: Sequence[MeasuredRun]) -> dict[str, float | None]:
+    return {name: _mean_value(claim, name, runs) for name in claim.claimed}
+
+
+def _mean_value(
+    claim: Claim, variant: str, runs: Sequence[MeasuredRun]
+) -> float | None:
+    values = [
+        each.value(claim.metric, claim.on)
+        for each in runs
+        if each.run.variant == variant
+    ]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _off(claimed: float, measured: float) -> float:
+    if claimed:
+        return measured / claimed - 1
+    return math.inf if measured else 0.0
+
+
+def _same_change(claim: Claim, known: Mapping[str, float]) -> bool:
+    first, *rest = claim.claimed
+    if not rest or any(
+        min(known[name], claim.claimed[name]) <= 0 for name in claim.claimed
+    ):
+        return False
+    return all(
+        _is_same(
+            math.log(claim.claimed[name] / claim.claimed[first]),
+            math.log(known[name] / known[first]),
+            slack=math.log1p(max(claim.within[first], claim.within[name])),
+        )
+        for name in rest
+    )
+
+
+def _is_same(claimed: float, measured: float, *, slack: float) -> bool:
+    if abs(claimed) <= slack:  # the claim is that nothing changes
+        return abs(measured) <= slack
+    return measured / claimed >= _SAME_CHANGE
+
+
+def _why(claim: Claim, off: Mapping[str, float], outside: Sequence[str]) -> str:
+    parts = []
+    for name, share in off.items():
+        verb = "outside" if name in outside else "within"
+        parts.append(f"{name} {share:+.1%}, {verb} {claim.within[name]:.0%}")
+    reason = f" ({claim.why})" if claim.why else ""
+    return "; ".join(parts) + reason

@@ -1,0 +1,31 @@
+"""`python -m testbed.lab FOLDER`: run the variant that FOLDER/job.json describes."""
+
+import json
+import sys
+from pathlib import Path
+
+from testbed.errors import TestbedError
+from testbed.lab.session import run_variant
+from testbed.spec.codec import decode
+from testbed.spec.experiment import Variant
+
+
+def main() -> int:
+    """Run the job; on an error say it in one line of the console and in error.txt."""
+    folder = Path(sys.argv[1])
+    job = json.loads((folder / "job.json").read_text())
+    try:
+        run_variant(
+            decode(Variant, job["variant"]),
+            folder,
+            virtual=job["clock"] == "virtual",
+            say=lambda phase: print(f"lab: {phase}", flush=True),  # noqa: T201
+        )
+    except TestbedError as error:
+        (folder / "error.txt").write_text(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""One variant, from an empty machine to files: the whole of what happens in a guest.
+
+Read run_variant top to bottom: network, settings, captures, traffic, facts.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from testbed.errors import InfrastructureError
+from testbed.lab.capture import check_drops, record
+from testbed.lab.child import Child, child_on
+from testbed.lab.environment import describe
+from testbed.lab.net import Network, running
+from testbed.lab.settings import (
+    apply_settings,
+    apply_switches,
+    check_mtu,
+    check_path,
+)
+from testbed.lab.traffic import receive, send
+from testbed.spec.experiment import Variant
+
+#: In virtual time traffic starts when the clock reads a multiple of this, so that how
+#: long the set-up took (it depends on the host's files) does not shift the packets.
+_START_GRID_NS = 10_000_000_000
+_READY_S = 60.0
+
+
+def run_variant(
+    variant: Variant, folder: Path, *, virtual: bool, say: Callable[[str], None]
+) -> None:
+    """Run a variant on this machine and leave its facts in folder.
+
+    Files: sender.pcapng, receiver.pcapng, counters.json, tcp_info.json,
+    environment.json, workload.json.
+    """
+    with ExitStack() as stack:
+        say("network")
+        network = stack.enter_context(running(variant.topology, variant.path))
+        _apply(network, variant)
+        _write(folder / "environment.json", describe(network))
+        captures = {
+            where: stack.enter_context(
+                child_on(
+                    host,
+                    f"capture at the {where}",
+                    record(host.device, f"at the {where}", folder / f"{where}.pcapng"),
+                )
+            )
+            for where, host in _ends(network).items()
+        }
+        ends = _start_traffic(stack, network, variant)
+        for child in (*captures.values(), *ends.values()):
+            child.hear(_READY_S)
+        say("traffic")
+        facts = _transfer(ends, variant, virtual=virtual)
+        for where, child in captures.items():
+            child.tell("stop")
+            check_drops(where, *child.hear(_READY_S))
+        for name, fact in facts.items():
+            _write(folder / f"{name}.json", fact)
+        say("done")
+
+
+def _ends(network: Network) -> dict[str, Any]:
+    return {"sender": network.sender, "receiver": network.receiver}
+
+
+def _apply(network: Network, variant: Variant) -> None:
+    apply_switches(dict(variant.switches))
+    apply_settings(network.sender, variant.sender)
+    apply_settings(network.receiver, variant.receiver)
+    check_path(network.router)
+    for host in network.hosts():
+        check_mtu(host, variant.path.mtu)
+
+
+def _start_traffic(
+    stack: ExitStack, network: Network, variant: Variant
+) -> dict[str, Child]:
+    workload = variant.workload
+    address = network.address(workload.family)
+    works = {"receiver": receive(workload), "sender": send(workload, address)}
+    return {
+        name: stack.enter_context(child_on(_ends(network)[name], name, work))
+        for name, work in works.items()
+    }
+
+
+def _transfer(
+    ends: dict[str, Child], variant: Variant, *, virtual: bool
+) -> dict[str, Any]:
+    ends["sender"].tell(_start_time(virtual=virtual))
+    sent = ends["sender"].hear()
+    received = ends["receiver"].hear(_READY_S)
+    if sent["bytes"] != received["bytes"]:
+        raise InfrastructureError(
+            f"the sender sent {sent['bytes']} bytes, "
+            f"the receiver has {received['bytes']}"
+        )
+    # The last ACK is still under way to the receiver.
+    time.sleep((variant.path.rtt + 10_000_000) / 1e9)
+    for child in ends.values():
+        child.tell("finish")
+    return {
+        "counters": {name: child.hear(_READY_S) for name, child in ends.items()},
+        "tcp_info": sent.pop("tcp_info"),
+        "workload": {**sent, "elapsed_ns": sent["end_ns"] - sent["begin_ns"]},
+    }
+
+
+def _start_time(*, virtual: bool) -> int:
+    now = time.time_ns()
+    return now + -now % _START_GRID_NS if virtual else now
+
+
+def _write(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,89 @@
+"""TCP_INFO as a time series: the sender's own view, sampled while it sends."""
+
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+#: struct tcp_info, include/uapi/linux/tcp.h: append-only, so offsets never change.
+#: Ours: name, offset, format. Times in us, rates in bytes/s, as the kernel gives them.
+FIELDS: tuple[tuple[str, int, str], ...] = (
+    ("ca_state", 1, "B"),
+    ("rto", 8, "I"),
+    ("snd_mss", 16, "I"),
+    ("unacked", 24, "I"),
+    ("lost", 32, "I"),
+    ("retrans", 36, "I"),
+    ("rtt", 68, "I"),
+    ("rttvar", 72, "I"),
+    ("snd_ssthresh", 76, "I"),
+    ("snd_cwnd", 80, "I"),
+    ("total_retrans", 100, "I"),
+    ("pacing_rate", 104, "Q"),
+    ("bytes_acked", 120, "Q"),
+    ("segs_out", 136, "I"),
+    ("notsent_bytes", 144, "I"),
+    ("min_rtt", 148, "I"),
+    ("delivery_rate", 160, "Q"),
+    ("busy_time", 168, "Q"),
+    ("rwnd_limited", 176, "Q"),
+    ("sndbuf_limited", 184, "Q"),
+    ("delivered", 192, "I"),
+    ("delivered_ce", 196, "I"),
+)
+_SIZE = 256
+#: snd_ssthresh before the first loss (TCP_INFINITE_SSTHRESH), and what is unlimited.
+NO_SSTHRESH = 0x7FFFFFFF
+
+
+def read_tcp_info(sock: socket.socket) -> dict[str, int]:
+    """Return the FIELDS of a socket; those its kernel does not know are left out."""
+    packed = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
+    return {
+        name: struct.unpack_from(f"={kind}", packed, at)[0]
+        for name, at, kind in FIELDS
+        if at + struct.calcsize(kind) <= len(packed)
+    }
+
+
+@contextmanager
+def sampling(
+    sock: socket.socket, every_ns: int
+) -> Iterator[Callable[[], list[dict[str, int]]]]:
+    """Sample a socket in a process of its own, so that the sender may block.
+
+    Yields a function that stops the sampling and returns the samples, each with its
+    CLOCK_REALTIME in "time_ns".
+    """
+    context = get_context("fork")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_sample, args=(sock, every_ns, theirs))
+    process.start()
+
+    def collect() -> list[dict[str, int]]:
+        ours.send("stop")
+        samples: list[dict[str, int]] = ours.recv()
+        return samples
+
+    try:
+        yield collect
+    finally:
+        process.kill()
+        process.join()
+
+
+def _sample(sock: socket.socket, every_ns: int, pipe: Connection) -> None:
+    samples = []
+    due = time.monotonic_ns()
+    while True:
+        samples.append({"time_ns": time.time_ns(), **read_tcp_info(sock)})
+        due += every_ns
+        wait_s = max(due - time.monotonic_ns(), 0) / 1e9
+        # select(), not poll(): its timeout is in microseconds.
+        if select.select([pipe], [], [], wait_s)[0]:
+            pipe.send(samples)
+            return

@@ -1,0 +1,1 @@
+"""Machines: a kernel that runs a command."""

@@ -1,0 +1,49 @@
+"""What every machine is: a kernel that runs one command, and says how it went."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from testbed.spec.kernel import BuiltKernel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A command to run as a machine's root.
+
+    folder: the one folder that the command may write; it is at the same path inside.
+    seed: what the machine's randomness grows from.  deadline_s: wall-clock seconds
+    after which the machine is ended, whatever it is doing.
+    """
+
+    argv: tuple[str, ...]
+    folder: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1
+    deadline_s: float = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a job went. status: its exit status.  virtual_ns: time on the machine."""
+
+    status: int
+    wall_ns: int
+    virtual_ns: int
+
+
+class Machine(Protocol):
+    """A way to run a kernel. clock: "virtual" or "real"."""
+
+    name: str
+    clock: str
+
+    def run(
+        self, kernel: BuiltKernel, job: Job, on_line: Callable[[str], None]
+    ) -> Outcome:
+        """Run the job to its end, handing on each line of the console.
+
+        Raises MachineLost when the machine panicked, hung or ended without an answer.
+        """
+        ...

@@ -1,0 +1,182 @@
+"""User-Mode Linux in virtual time: a real kernel as one unprivileged process.
+
+Time moves only when every task of the guest sleeps (time-travel=inf-cpu), so neither
+the speed nor the load of the host can touch a result. The kernel's command line goes
+into its randomness, so nothing on it may differ between two runs but the seed; what
+does differ reaches the guest through the folder the kernel is started in, which the
+guest finds as /proc/self/cwd while its root is still the host's.
+
+The guest's root is the host's file system, read-only below a tmpfs overlay; the job's
+folder alone is writable. UML_HOSTFS_RW holds the kernel itself to that (our patch
+uml-hostfs-share), so that not even the guest's root can undo it.
+
+Read first: UmlMachine.run, guest_init, uml_argv.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.errors import MachineLost
+from testbed.machine.machine import Job, Outcome
+from testbed.process import Finished, stream
+from testbed.spec.kernel import BuiltKernel
+
+#: CLOCK_REALTIME of every boot: 2025-06-15 15:06:40 UTC.
+BOOT_NS = 1_750_000_000_000_000_000
+MEMORY_MB = 2048
+_FOLDER = ".machine"
+_TAIL = 15
+#: RB_POWER_OFF, linux/reboot.h; UML has no /proc/sysrq-trigger to ask.
+_POWER_OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
+
+
+class UmlMachine:
+    """Runs a built UML kernel in virtual time. Any number can run side by side."""
+
+    name = "uml"
+    clock = "virtual"
+
+    def run(
+        self, kernel: BuiltKernel, job: Job, on_line: Callable[[str], None]
+    ) -> Outcome:
+        """Boot, run the job, power off. See Machine.run."""
+        folder = job.folder / _FOLDER
+        folder.mkdir()
+        try:
+            init = folder / "init"
+            init.write_text(guest_init(job, sys.executable))
+            init.chmod(0o755)
+            return _boot(kernel, job, folder, on_line)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def uml_argv(image: Path, seed: int) -> tuple[str, ...]:
+    """Return the command that boots image: the same for all runs but for the seed."""
+    return (
+        "setarch",
+        "-R",  # no host ASLR: addresses must not differ between runs
+        str(image),
+        f"mem={MEMORY_MB}M",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        "init=/proc/self/cwd/init",
+        "time-travel=inf-cpu",
+        f"time-travel-start={BOOT_NS}",
+        f"uml-seed={seed}",
+        "uml_dir=uml",
+        "umid=m",
+        "con=null",
+        "con0=null,fd:1",
+        "quiet",
+        "panic=-1",
+        "noreboot",
+    )
+
+
+def uml_env(job: Job) -> dict[str, str]:
+    """Return the whole environment of the UML process."""
+    return {
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "UML_HOSTFS_RW": str(job.folder),
+        "TMPDIR": _memory_dir(),
+        # glibc's rseq registration confuses the stub processes: uml.md, fix 2.
+        "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+    }
+
+
+def _memory_dir() -> str:
+    """Return where the guest's memory file fits; containers have a tiny /dev/shm."""
+    try:
+        shm = os.statvfs("/dev/shm")  # noqa: S108  # the kernel unlinks it at once
+    except OSError:
+        return "/tmp"  # noqa: S108
+    fits = shm.f_bavail * shm.f_frsize >= MEMORY_MB << 20
+    return "/dev/shm" if fits else "/tmp"  # noqa: S108
+
+
+def guest_init(job: Job, python: str) -> str:
+    """Return the shell script that is the guest's first process."""
+    share = shlex.quote(str(job.folder))
+    exports = "\n".join(
+        f"export {name}={shlex.quote(value)}" for name, value in job.env.items()
+    )
+    return f"""#!/bin/sh
+# Give the guest the host's root below an overlay, run one command, power off.
+set -e
+mount -t tmpfs overlay /mnt
+mkdir /mnt/upper /mnt/work /mnt/root
+mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
+cd /mnt/root
+mount -t hostfs share .{share} -o {share}
+mount -t tmpfs run run
+mkdir -p mnt/host
+pivot_root . mnt/host
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/pts /dev/shm /run/netns
+mount -t devpts devpts /dev/pts
+mount -t tmpfs shm /dev/shm
+umount -l /mnt/host
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/root LANG=C.UTF-8
+{exports}
+ip link set lo up
+cd {share}
+status=0
+{shlex.join(job.argv)} </dev/null 2>&1 || status=$?
+cut -d ' ' -f 1 /proc/uptime >{_FOLDER}/uptime
+echo $status >{_FOLDER}/status
+sync
+exec {shlex.join((python, "-I", "-S", "-c", _POWER_OFF))}
+"""
+
+
+def _boot(
+    kernel: BuiltKernel, job: Job, folder: Path, on_line: Callable[[str], None]
+) -> Outcome:
+    tail: deque[str] = deque(maxlen=_TAIL)
+
+    def take(line: str) -> None:
+        tail.append(line)
+        on_line(line)
+
+    began = time.monotonic_ns()
+    ended = stream(
+        uml_argv(kernel.image, job.seed),
+        take,
+        timeout_s=job.deadline_s,
+        cwd=folder,
+        env=uml_env(job),
+    )
+    wall_ns = time.monotonic_ns() - began
+    if not (folder / "status").exists():
+        raise MachineLost(_obituary(kernel, job, ended, tuple(tail)))
+    return Outcome(
+        status=int((folder / "status").read_text()),
+        wall_ns=wall_ns,
+        virtual_ns=round(float((folder / "uptime").read_text()) * 1e9),
+    )
+
+
+def _obituary(
+    kernel: BuiltKernel, job: Job, ended: Finished, tail: tuple[str, ...]
+) -> str:
+    release = kernel.identity.release
+    if ended.timed_out:
+        how = f"did not end within {job.deadline_s:g} s and was killed"
+    elif any("Kernel panic" in line for line in tail):
+        how = "panicked"
+    else:
+        how = f"ended without an answer (exit status {ended.status})"
+    said = "\n".join(f"  | {line}" for line in tail) or "  | (nothing)"
+    return f"the {release} guest {how}; its last words:\n{said}"

@@ -1,0 +1,34 @@
+"""A run measured: its stored facts, and the metrics recomputed from its captures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testbed.store import Run
+from testbed.trace.measurement import Measurement
+from testbed.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRun:
+    """What is known of one run.
+
+    trace: the stream's packets at the sender, where TSO sizes are seen.  metrics: by
+    contract name.  counters: "sender" and "receiver" to nstat name to delta.
+    """
+
+    run: Run
+    trace: Trace
+    metrics: Mapping[str, Measurement]
+    counters: Mapping[str, Mapping[str, int]]
+    tcp_info: tuple[Mapping[str, int], ...]
+
+    def value(self, metric: str, on: str) -> float | None:
+        """Return one figure for a metric (its mean) or a counter; None if unknown.
+
+        A counter that did not move is 0: nstat leaves it out.
+        """
+        if metric in self.metrics:
+            return self.metrics[metric].summary().mean
+        if metric[:1].isupper():
+            return float(self.counters[on].get(metric, 0))
+        return None

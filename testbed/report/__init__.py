@@ -1,0 +1,1 @@
+"""Results as people see them: tables, plots, the page. Nothing here is measured."""

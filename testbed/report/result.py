@@ -1,0 +1,25 @@
+"""Result: everything a report shows of one experiment, and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from testbed.claims import Verdict
+from testbed.measured import MeasuredRun
+from testbed.spec.experiment import Experiment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """An experiment, its runs measured (in the order of its variants), the verdicts."""
+
+    experiment: Experiment
+    runs: tuple[MeasuredRun, ...]
+    verdicts: tuple[Verdict, ...]
+
+    def variants(self) -> Sequence[str]:
+        """Return the names of the variants that were run, in the experiment's order."""
+        return tuple(dict.fromkeys(each.run.variant for each in self.runs))
+
+    def first(self, variant: str) -> MeasuredRun:
+        """Return the first repeat of a variant: the one that is drawn."""
+        return next(each for each in self.runs if each.run.variant == variant)

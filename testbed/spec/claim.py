@@ -1,0 +1,30 @@
+"""Claims: what a patch's "Tested:" section says, and how near counts as the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testbed.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A figure for each variant, as published, and the tolerance for each.
+
+    metric: a contract name or an nstat counter.  on: "sender" or "receiver", whose
+    counter it is.  claimed: variant to value, in the metric's base unit.  within:
+    variant to the share by which a measured value may differ.  source: where it was
+    published.  why: why the tolerance is what it is.
+    """
+
+    metric: str
+    on: str
+    claimed: Mapping[str, float]
+    within: Mapping[str, float]
+    source: str
+    why: str
+
+    def __post_init__(self) -> None:
+        if self.on not in ("sender", "receiver"):
+            raise SpecError(f"on is sender or receiver, not {self.on!r}")
+        if not self.claimed:
+            raise SpecError("a claim needs a value for at least one variant")

@@ -1,0 +1,55 @@
+"""Experiments as data: a patch, its variants with every setting resolved, its claims."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from testbed.spec.claim import Claim
+from testbed.spec.path import Path
+from testbed.spec.settings import HostSettings
+from testbed.spec.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """The patch whose "Tested:" section is re-run.
+
+    commit: 12 hex digits, or None if it was never applied.  fate: what became of it.
+    """
+
+    subject: str
+    author: str
+    date: str
+    commit: str | None
+    version: str | None
+    mail: str
+    fate: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One side of an A/B, with nothing left to default.
+
+    kernel: a name `kernel list` shows.  topology: a module of topologies/.  switches:
+    kernel module parameters, "module.name" to value.
+    """
+
+    name: str
+    about: str
+    kernel: str
+    topology: str
+    path: Path
+    switches: Mapping[str, str]
+    sender: HostSettings
+    receiver: HostSettings
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A question, the variants that answer it, and the claims they are held to."""
+
+    name: str
+    question: str
+    patch: Patch
+    variants: tuple[Variant, ...]
+    claims: tuple[Claim, ...]

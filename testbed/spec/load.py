@@ -1,0 +1,281 @@
+"""YAML to Experiment: defaults, then the experiment, then the variant, then --set.
+
+An experiment file states only its differences from defaults.yaml, and a variant only
+its differences from its experiment. Every error says file, line, key and what is known.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import TypeVar
+
+import yaml
+
+from testbed.errors import SpecError
+from testbed.spec.claim import Claim
+from testbed.spec.experiment import Experiment, Patch, Variant
+from testbed.spec.located import Located, Section, merge, read_yaml
+from testbed.spec.path import parse_path
+from testbed.spec.qdisc import Qdisc, parse_qdisc
+from testbed.spec.settings import LINK_SIZES, HostSettings
+from testbed.spec.workload import Workload
+from testbed.units import parse_rate, parse_share, parse_size, parse_time
+
+T = TypeVar("T")
+
+EXPERIMENTS = FilePath(__file__).parent.parent / "experiments"
+DEFAULTS = "defaults.yaml"
+#: Keys that a variant may set, and that an experiment sets for all its variants.
+_SHARED = (
+    "kernel",
+    "topology",
+    "path",
+    "switches",
+    "sender",
+    "receiver",
+    "workload",
+)
+#: A measured value this near the claimed one counts as the same, unless a claim says.
+_WITHIN = 0.10
+
+
+def experiment_names() -> tuple[str, ...]:
+    """Return the names of the shipped experiments."""
+    files = sorted(EXPERIMENTS.glob("*.yaml"))
+    return tuple(path.stem for path in files if path.name != DEFAULTS)
+
+
+def load_experiment(name: str, settings: Sequence[str] = ()) -> Experiment:
+    """Return a shipped experiment by name, or one from a .yaml file of the user's.
+
+    settings: "key.key=value" as given to --set; they apply to every variant.
+    """
+    path = FilePath(name)
+    if path.suffix not in (".yaml", ".yml"):
+        if name not in experiment_names():
+            known = ", ".join(experiment_names())
+            raise SpecError(
+                f"there is no experiment {name!r}; known: {known} (or give a .yaml file)"
+            )
+        path = EXPERIMENTS / f"{name}.yaml"
+    return parse_experiment(
+        path.stem, read_yaml(path), read_yaml(EXPERIMENTS / DEFAULTS), settings
+    )
+
+
+def parse_experiment(
+    name: str, written: Located, defaults: Located, settings: Sequence[str] = ()
+) -> Experiment:
+    """Return the experiment that a located YAML document describes."""
+    section = Section(written, "the experiment")
+    base = defaults
+    for key in _SHARED:
+        given = section.raw(key)
+        if given is not None:
+            base = merge(base, Located({key: given}, given.where))
+    variants = _parse_variants(section.raw("variants"), written, base, settings)
+    experiment = Experiment(
+        name=name,
+        question=section.need("question", _text),
+        patch=_parse_patch(section.section("patch")),
+        variants=variants,
+        claims=_parse_claims(section.raw("claims"), [each.name for each in variants]),
+    )
+    section.done()
+    return experiment
+
+
+def _parse_variants(
+    given: Located | None, written: Located, base: Located, settings: Sequence[str]
+) -> tuple[Variant, ...]:
+    if given is None or not isinstance(given.value, dict) or not given.value:
+        where = (given or written).where
+        raise SpecError(
+            f"{where}: the experiment needs variants, such as before, after"
+        )
+    return tuple(
+        _parse_variant(name, _with_settings(merge(base, own), settings))
+        for name, own in given.value.items()
+    )
+
+
+def _with_settings(variant: Located, settings: Sequence[str]) -> Located:
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        where = f"--set {setting}"
+        if not equals or not key:
+            raise SpecError(f"{where}: write KEY=VALUE, such as path.rtt=10ms")
+        try:
+            value = Located(yaml.safe_load(text), where)
+        except yaml.YAMLError as error:
+            raise SpecError(f"{where}: {text!r} is no YAML value") from error
+        for part in reversed(_key_parts(key)):
+            value = Located({part: value}, where)
+        variant = merge(variant, value)
+    return variant
+
+
+def _key_parts(key: str) -> list[str]:
+    # A sysctl's or switch's own name has dots: sender.sysctls.net.ipv4.tcp_rmem.
+    parts = key.split(".")
+    for marker in ("sysctls", "switches"):
+        if marker in parts:
+            at = parts.index(marker) + 1
+            return [*parts[:at], ".".join(parts[at:])]
+    return parts
+
+
+def _parse_variant(name: str, located: Located) -> Variant:
+    section = Section(located, f"variant {name}")
+    variant = Variant(
+        name=name,
+        about=section.get("about", _text) or "",
+        kernel=section.need("kernel", _text),
+        topology=section.need("topology", _text),
+        path=section.need("path", _mapped(parse_path)),
+        switches=section.get("switches", _mapped(_parse_switches)) or {},
+        sender=_parse_host(section.section("sender")),
+        receiver=_parse_host(section.section("receiver")),
+        workload=_parse_workload(section.section("workload")),
+    )
+    section.done()
+    return variant
+
+
+def _parse_host(section: Section) -> HostSettings:
+    host = HostSettings(
+        sysctls=section.get("sysctls", _mapped(_texts)) or {},
+        offloads=section.get("offloads", _mapped(_flags)) or {},
+        link_sizes=section.get("link_sizes", _mapped(_parse_link_sizes)) or {},
+        qdisc=section.get("qdisc", _parse_host_qdisc),
+    )
+    section.done()
+    return host
+
+
+def _parse_host_qdisc(value: object) -> Qdisc | None:
+    return None if value == "none" else parse_qdisc(value)
+
+
+def _parse_link_sizes(values: Mapping[str, object]) -> dict[str, int]:
+    for name in values:
+        if name not in LINK_SIZES:
+            raise SpecError(f"{name!r} is no link size; known: {', '.join(LINK_SIZES)}")
+    return {name: parse_size(value) for name, value in values.items()}
+
+
+def _parse_switches(values: Mapping[str, object]) -> dict[str, str]:
+    for name in values:
+        if name.count(".") != 1:
+            raise SpecError(f"{name!r} is no switch; write module.parameter")
+    return _texts(values)
+
+
+def _parse_workload(section: Section) -> Workload:
+    workload = Workload(
+        bytes=section.get("bytes", parse_size),
+        duration=section.get("duration", parse_time),
+        send_size=section.need("send_size", parse_size),
+        sndbuf=section.get("sndbuf", parse_size),
+        rcvbuf=section.get("rcvbuf", parse_size),
+        congestion=section.need("congestion", _text),
+        pacing_rate=section.get("pacing_rate", parse_rate),
+        family=section.need("family", _whole),
+        sample_every=section.need("sample_every", parse_time),
+    )
+    section.done()
+    return workload
+
+
+def _parse_patch(section: Section) -> Patch:
+    patch = Patch(
+        subject=section.need("subject", _text),
+        author=section.need("author", _text),
+        date=section.need("date", _text),
+        commit=section.get("commit", _text),
+        version=section.get("version", _text),
+        mail=section.need("mail", _text),
+        fate=section.need("fate", _text),
+    )
+    section.done()
+    return patch
+
+
+def _parse_claims(given: Located | None, variants: list[str]) -> tuple[Claim, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given.value, list):
+        raise SpecError(f"{given.where}: claims is a list")
+    return tuple(
+        _parse_claim(Section(each, "a claim"), variants) for each in given.value
+    )
+
+
+def _parse_claim(section: Section, variants: list[str]) -> Claim:
+    metric = section.need("metric", _text)
+    claimed = {name: section.get(name, _quantity) for name in variants}
+    within = section.raw("within")
+    claim = Claim(
+        metric=metric,
+        on=section.get("on", _text) or "sender",
+        claimed={name: value for name, value in claimed.items() if value is not None},
+        within={name: _tolerance(within, name) for name in variants},
+        source=section.need("source", _text),
+        why=section.get("why", _text) or "",
+    )
+    section.done()
+    return claim
+
+
+def _tolerance(within: Located | None, variant: str) -> float:
+    if within is not None and isinstance(within.value, dict):
+        return Section(within, "within").get(variant, _share) or _WITHIN
+    return _WITHIN if within is None else _share(within.value)
+
+
+def _share(value: object) -> float:
+    return float(parse_share(value))
+
+
+def _quantity(value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    for parse in (parse_rate, parse_time, parse_size):
+        try:
+            return float(parse(value))
+        except SpecError:
+            continue
+    raise SpecError(f"{value!r} is no quantity; write 599, 44.22mbit or 360ms")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value).strip()
+    raise SpecError(f"{value!r} is not text; put it in quotes")
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise SpecError(f"{value!r} is not a whole number")
+
+
+def _flags(values: Mapping[str, object]) -> dict[str, bool]:
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise SpecError(f"{name}: {value!r} is not true or false")
+    return {name: bool(value) for name, value in values.items()}
+
+
+def _mapped(
+    parse: Callable[[Mapping[str, object]], T],
+) -> Callable[[object], T]:
+    def checked(value: object) -> T:
+        if not isinstance(value, dict):
+            raise SpecError(f"{value!r} is no mapping of keys to values")
+        return parse(value)
+
+    return checked

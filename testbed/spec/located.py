@@ -1,0 +1,151 @@
+"""YAML read so that every value knows the file and line it came from.
+
+Nothing is ever constructed but dicts, lists, strings, numbers, booleans and None
+(yaml.SafeLoader). Read first: read_yaml, merge, Section.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from testbed.errors import SpecError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value and where it was written: "file:line", or the flag that gave it.
+
+    value: a scalar, a dict of str to Located, or a list of Located.
+    """
+
+    value: object
+    where: str
+
+    def plain(self) -> object:
+        """Return the value with the places stripped, all the way down."""
+        if isinstance(self.value, dict):
+            return {key: each.plain() for key, each in self.value.items()}
+        if isinstance(self.value, list):
+            return [each.plain() for each in self.value]
+        return self.value
+
+
+def read_yaml(path: Path) -> Located:
+    """Read one YAML document. SpecError with file and line if it is not good YAML."""
+    try:
+        text = path.read_text()
+        _refuse_aliases(text, path)
+        loader = yaml.SafeLoader(text)
+        try:
+            return _locate(loader, loader.get_single_node(), path)
+        finally:
+            loader.dispose()
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not a text file: {error.reason}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise SpecError(f"{path}:{line}: not good YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise SpecError(f"{path}: not good YAML: {error}") from error
+    except (RecursionError, ValueError) as error:
+        raise SpecError(f"{path}: not good YAML: {error}") from error
+
+
+def _refuse_aliases(text: str, path: Path) -> None:
+    # A few lines of aliases of aliases expand to gigabytes.
+    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        if isinstance(token, yaml.AliasToken):
+            line = token.start_mark.line + 1
+            raise SpecError(f"{path}:{line}: *{token.value}: aliases are not taken")
+
+
+def _locate(loader: yaml.SafeLoader, node: yaml.Node | None, path: Path) -> Located:
+    if node is None:
+        return Located({}, f"{path}:1")
+    where = f"{path}:{node.start_mark.line + 1}"
+    if isinstance(node, yaml.MappingNode):
+        pairs: dict[str, Located] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node, deep=True)
+            place = f"{path}:{key_node.start_mark.line + 1}"
+            if not isinstance(key, str):
+                raise SpecError(f"{place}: {key!r} is no key; keys are words")
+            if key in pairs:
+                raise SpecError(f"{place}: {key} stands here twice")
+            value = _locate(loader, value_node, path)
+            pairs[key] = Located(value.value, place)
+        return Located(pairs, where)
+    if isinstance(node, yaml.SequenceNode):
+        return Located([_locate(loader, each, path) for each in node.value], where)
+    return Located(loader.construct_object(node, deep=True), where)
+
+
+def merge(base: Located | None, over: Located | None) -> Located:
+    """Return base with over laid on top: mappings key by key, anything else whole."""
+    if base is None or over is None:
+        return base or over or Located({}, "")
+    if not (isinstance(base.value, dict) and isinstance(over.value, dict)):
+        return over
+    keys = [*base.value, *(key for key in over.value if key not in base.value)]
+    merged = {key: _merge_key(base.value, over.value, key) for key in keys}
+    return Located(merged, over.where)
+
+
+def _merge_key(
+    base: Mapping[str, Located], over: Mapping[str, Located], key: str
+) -> Located:
+    return merge(base.get(key), over.get(key))
+
+
+class Section:
+    """A mapping that is read key by key, and complains about what nobody asked for."""
+
+    def __init__(self, located: Located, what: str) -> None:
+        if not isinstance(located.value, dict):
+            raise SpecError(f"{located.where}: {what} is a mapping of keys to values")
+        self._values: Mapping[str, Located] = located.value
+        self._where = located.where
+        self._what = what
+        self._asked: list[str] = []
+
+    def need(self, key: str, parse: Callable[[object], T]) -> T:
+        """Return the value of key, parsed; SpecError if it is absent."""
+        if key not in self._values:
+            raise SpecError(f"{self._where}: {self._what} needs the key {key!r}")
+        return self.get(key, parse)  # type: ignore[return-value]  # it is there
+
+    def get(self, key: str, parse: Callable[[object], T]) -> T | None:
+        """Return the value of key, parsed, or None if it is absent or null."""
+        located = self.raw(key)
+        if located is None or located.value is None:
+            return None
+        try:
+            return parse(located.plain())
+        except SpecError as error:
+            raise SpecError(f"{located.where}: {key}: {error}") from error
+
+    def raw(self, key: str) -> Located | None:
+        """Return the value of key with its places, or None if it is absent."""
+        self._asked.append(key)
+        return self._values.get(key)
+
+    def section(self, key: str) -> "Section":
+        """Return the mapping below key; an empty one if it is absent."""
+        return Section(self.raw(key) or Located({}, self._where), key)
+
+    def done(self) -> None:
+        """Raise SpecError if there is a key that was never asked for."""
+        for key, located in self._values.items():
+            if key not in self._asked:
+                known = ", ".join(dict.fromkeys(self._asked))
+                raise SpecError(
+                    f"{located.where}: unknown key {key!r} in {self._what}; "
+                    f"known here: {known}"
+                )

@@ -1,0 +1,112 @@
+"""The path between the hosts: what the router does to packets, each way."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from testbed.errors import SpecError
+from testbed.spec.qdisc import Number, Qdisc
+from testbed.units import parse_rate, parse_share, parse_size, parse_time
+
+SHAPERS = ("netem", "tbf", "htb")
+QUEUES = ("pfifo", "fq_codel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """A path of one bottleneck, built on the two ports of a router.
+
+    rtt: ns, half of it each way.  rate: bit/s, both ways.  queue: packets (a GSO packet
+    counts as one) at the port towards the receiver.  loss: share of packets lost at
+    random towards the receiver.  mtu: bytes, of every link.  shaper: what holds the
+    rate; tbf and htb keep their queue, of kind `discipline`, behind a netem that only
+    delays.  burst: bytes, for tbf and htb.
+    """
+
+    rtt: int
+    rate: int
+    queue: int
+    loss: float = 0.0
+    mtu: int = 1500
+    shaper: str = "netem"
+    discipline: str = "pfifo"
+    burst: int = 256 * 1024
+
+    def __post_init__(self) -> None:
+        if self.rate <= 0:
+            # Without one a virtual second of packets takes a minute: uml.md.
+            raise SpecError("a path needs a rate, such as 1gbit")
+        if self.shaper not in SHAPERS:
+            raise SpecError(f"{self.shaper!r} shapes nothing: {', '.join(SHAPERS)}")
+        if self.discipline not in QUEUES:
+            raise SpecError(f"{self.discipline!r} is no queue: {', '.join(QUEUES)}")
+        if self.shaper == "netem" and self.discipline != "pfifo":
+            raise SpecError(f"{self.discipline} needs the shaper htb")
+        if self.shaper == "tbf" and self.discipline != "pfifo":
+            raise SpecError("tbf has a queue of its own; use htb with fq_codel")
+
+
+def parse_path(values: Mapping[str, object]) -> Path:
+    """Return the path that YAML or `mn --topo` arguments describe."""
+    parsers: dict[str, Callable[[object], Any]] = {
+        "rtt": parse_time,
+        "rate": parse_rate,
+        "queue": _count,
+        "loss": _share,
+        "mtu": _count,
+        "shaper": str,
+        "discipline": str,
+        "burst": parse_size,
+    }
+    unknown = sorted(set(values) - set(parsers))
+    if unknown:
+        raise SpecError(f"a path has no {unknown[0]!r}; it has: {', '.join(parsers)}")
+    missing = sorted({"rtt", "rate", "queue"} - set(values))
+    if missing:
+        raise SpecError(f"a path needs {', '.join(missing)}")
+    return Path(**{name: parsers[name](value) for name, value in values.items()})
+
+
+def _count(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise SpecError(f"{value!r} is not a count; write a whole number above 0")
+
+
+def _share(value: object) -> float:
+    return float(parse_share(value))
+
+
+def towards_receiver(path: Path) -> Qdisc:
+    """Return the qdisc of the router's port to the receiver: the bottleneck."""
+    delay: dict[str, Number] = {"delay": path.rtt // 2}
+    if path.loss:
+        delay["loss"] = path.loss
+    if path.shaper == "netem":
+        delay |= {"rate": path.rate, "limit": path.queue}
+        return Qdisc(kind="netem", options=delay)
+    return Qdisc(kind="netem", options=delay | {"limit": _FLIGHT}, child=_shaper(path))
+
+
+def towards_sender(path: Path) -> Qdisc:
+    """Return the qdisc of the router's port to the sender: delay, rate, no loss."""
+    back: dict[str, Number] = {"delay": path.rtt - path.rtt // 2, "rate": path.rate}
+    return Qdisc(kind="netem", options=back | {"limit": _FLIGHT})
+
+
+#: Packets a delay line may hold: more than any window here, so it never drops.
+_FLIGHT = 1_000_000
+
+
+def _shaper(path: Path) -> Qdisc:
+    if path.shaper == "tbf":
+        limit = path.queue * path.mtu
+        return Qdisc(
+            kind="tbf",
+            options={"rate": path.rate, "burst": path.burst, "limit": limit},
+        )
+    return Qdisc(
+        kind="htb",
+        options={"rate": path.rate, "burst": path.burst, "cburst": path.burst},
+        child=Qdisc(kind=path.discipline, options={"limit": path.queue}),
+    )

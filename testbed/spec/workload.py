@@ -1,0 +1,36 @@
+"""What the hosts do: one bulk stream, with the meaning netperf's options have."""
+
+from dataclasses import dataclass
+
+from testbed.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """One TCP stream from the sender; the clock stops when the peer has it all.
+
+    bytes or duration (ns): when to stop sending; exactly one is set (netperf -l -BYTES,
+    -l SECONDS).  send_size: bytes a send() call (-m).  sndbuf, rcvbuf: SO_SNDBUF and
+    SO_RCVBUF in bytes, None leaves autotuning on (-s, -S).  congestion: the congestion
+    control of both ends (-K).  pacing_rate: SO_MAX_PACING_RATE in bit/s (-q is bytes/s).
+    family: 4 or 6.  sample_every: ns between two TCP_INFO samples of the sender.
+    """
+
+    bytes: int | None
+    duration: int | None
+    send_size: int
+    sndbuf: int | None
+    rcvbuf: int | None
+    congestion: str
+    pacing_rate: int | None
+    family: int
+    sample_every: int
+
+    def __post_init__(self) -> None:
+        if (self.bytes is None) == (self.duration is None):
+            raise SpecError("a stream has either bytes or a duration")
+        for name in ("bytes", "duration", "send_size", "sample_every"):
+            if getattr(self, name) is not None and getattr(self, name) <= 0:
+                raise SpecError(f"{name} must be above 0")
+        if self.family not in (4, 6):
+            raise SpecError(f"family is 4 or 6 (IPv4, IPv6), not {self.family}")

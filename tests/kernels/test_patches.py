@@ -1,0 +1,90 @@
+import base64
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testbed.errors import SpecError
+from testbed.kernels.patches import read_patch, touched_files
+
+DIFF = """Subject: a change
+
+--- a/net/tcp.c
++++ b/net/tcp.c
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+"""
+
+
+def test_a_diff_touches_the_file_it_names() -> None:
+    assert touched_files(DIFF, "p") == ("net/tcp.c",)
+
+
+def test_a_removed_line_that_looks_like_a_header_is_no_header() -> None:
+    text = "--- a/x.c\n+++ b/x.c\n@@ -1,2 +1,1 @@\n---- a/y.c\n+++ b/y.c\n"
+    # The second hunk line is an addition of "++ b/y.c".
+
+    assert touched_files(text.replace("-1,2 +1,1", "-1 +1"), "p") == ("x.c",)
+
+
+def test_a_new_file_and_a_removed_file_are_touched() -> None:
+    new = "--- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+one\n"
+    gone = "--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+
+    assert touched_files(new + gone, "p") == ("new.c", "old.c")
+
+
+def test_a_git_rename_touches_both_names() -> None:
+    text = "diff --git a/x.c b/y.c\nrename from x.c\nrename to y.c\n"
+
+    assert touched_files(text, "p") == ("x.c", "y.c")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("hello\n", "holds no diff", id="prose"),
+        pytest.param(DIFF.replace("+three\n", ""), "line 5.*cut short", id="cut"),
+        pytest.param(DIFF.replace("/net/", "/../"), "outside", id="escape"),
+        pytest.param(DIFF.replace("a/net/tcp.c", "tcp.c"), "no a/ or b/", id="p0"),
+    ],
+)
+def test_what_cannot_be_a_kernel_patch_is_a_spec_error(text: str, told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        touched_files(text, "p")
+
+
+@given(st.text(alphabet="-+@ ab/.\n01,"))
+def test_any_text_is_a_diff_or_a_spec_error(text: str) -> None:
+    try:
+        names = touched_files(text, "p")
+    except SpecError:
+        return
+    assert names
+
+
+def test_a_missing_patch_file_is_a_spec_error(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot read the patch"):
+        read_patch(tmp_path / "none.patch")
+
+
+def test_a_mailed_diff_is_decoded(tmp_path: Path) -> None:
+    head = "From a@b Mon Sep 17 00:00:00 2001\nSubject: x\n"
+    quoted = head + "Content-Transfer-Encoding: quoted-printable\n\n"
+    encoded = head + "Content-Transfer-Encoding: base64\n\n"
+    path = tmp_path / "two.mbox"
+    path.write_text(
+        quoted
+        + DIFF.replace("three", "t=3Dhree")
+        + "\n"
+        + encoded
+        + base64.encodebytes(DIFF.replace("tcp.c", "udp.c").encode()).decode()
+    )
+
+    patch = read_patch(path)
+
+    assert patch.touches == ("net/tcp.c", "net/udp.c")
+    assert b"+t=hree" in patch.data

@@ -1,0 +1,137 @@
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import BuildError
+from testbed.kernels.folder import BuildFolder
+from testbed.kernels.patches import Patch, touched_files
+from testbed.kernels.patching import sync
+
+
+def patch(name: str, text: str) -> Patch:
+    return Patch(name=name, data=text.encode(), touches=touched_files(text, name))
+
+
+def edit(file: str, line: int, to: str) -> Patch:
+    old = f"{file} line {line}"
+    text = (
+        f"--- a/{file}\n+++ b/{file}\n@@ -{line - 1},3 +{line - 1},3 @@\n"
+        f" {file} line {line - 1}\n-{old}\n+{to}\n {file} line {line + 1}\n"
+    )
+    return patch(f"{to}.patch", text)
+
+
+def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+TCP = edit("net/tcp.c", 5, "faster")
+TCP_TOO = edit("net/tcp.c", 15, "safer")
+MAKE = edit("Makefile", 9, "other")
+NEW = patch("new.patch", "--- /dev/null\n+++ b/net/new.c\n@@ -0,0 +1 @@\n+int x;\n")
+
+
+def test_patches_to_one_file_add_up(folder: BuildFolder) -> None:
+    changed = sync(folder, [TCP, TCP_TOO])
+
+    text = (folder.tree / "net/tcp.c").read_text()
+    assert changed == ("net/tcp.c",)
+    assert "faster\n" in text
+    assert "safer\n" in text
+
+
+def test_the_same_patches_again_write_nothing(folder: BuildFolder) -> None:
+    sync(folder, [TCP, MAKE])
+    before = snapshot(folder.root)
+
+    assert sync(folder, [TCP, MAKE]) == ()
+    assert snapshot(folder.root) == before
+
+
+def test_dropping_a_patch_rewrites_its_file_alone(folder: BuildFolder) -> None:
+    original = snapshot(folder.tree)
+    sync(folder, [TCP, MAKE])
+    patched = snapshot(folder.tree)
+
+    changed = sync(folder, [MAKE])
+
+    after = snapshot(folder.tree)
+    assert changed == ("net/tcp.c",)
+    assert after["Makefile"] == patched["Makefile"]
+    assert after["net/tcp.c"][0] == original["net/tcp.c"][0]
+    assert after["net/tcp.c"][1] > patched["net/tcp.c"][1]
+
+
+def test_changing_one_of_two_patches_rewrites_one_file(folder: BuildFolder) -> None:
+    sync(folder, [TCP, MAKE])
+
+    assert sync(folder, [edit("net/tcp.c", 5, "faster still"), MAKE]) == ("net/tcp.c",)
+
+
+def test_patches_switched_back_and_forth_give_the_same_text(
+    folder: BuildFolder,
+) -> None:
+    sync(folder, [TCP])
+    first = (folder.tree / "net/tcp.c").read_bytes()
+
+    sync(folder, [TCP_TOO])
+    sync(folder, [])
+    sync(folder, [TCP])
+
+    assert (folder.tree / "net/tcp.c").read_bytes() == first
+
+
+def test_a_file_made_by_a_patch_goes_with_it(folder: BuildFolder) -> None:
+    sync(folder, [NEW])
+    assert (folder.tree / "net/new.c").read_text() == "int x;\n"
+
+    sync(folder, [])
+
+    assert not (folder.tree / "net/new.c").exists()
+
+
+def test_a_failing_hunk_names_patch_file_and_hunk(folder: BuildFolder) -> None:
+    wrong = patch(
+        "wrong.patch",
+        "--- a/net/tcp.c\n+++ b/net/tcp.c\n@@ -7,3 +7,3 @@\n not\n-in\n+the\n file\n",
+    )
+    before = snapshot(folder.tree)
+
+    with pytest.raises(BuildError) as caught:
+        sync(folder, [TCP, wrong])
+
+    assert "wrong.patch does not apply" in str(caught.value)
+    assert "net/tcp.c: hunk #1, at line 7" in str(caught.value)
+    assert snapshot(folder.tree) == before
+    assert not (folder.root / "patching").exists()
+
+
+def test_a_patch_to_a_file_the_kernel_lacks_says_so(folder: BuildFolder) -> None:
+    with pytest.raises(BuildError, match=r"net/udp\.c: this kernel has no such file"):
+        sync(folder, [edit("net/udp.c", 5, "x")])
+
+
+def test_a_patch_applied_twice_says_so(folder: BuildFolder) -> None:
+    with pytest.raises(BuildError, match=r"net/tcp\.c: .*previously applied"):
+        sync(folder, [TCP, TCP])
+
+
+@pytest.mark.parametrize(
+    ("change", "stays"),
+    [
+        pytest.param(edit("net/Kconfig", 5, "x"), False, id="kconfig"),
+        pytest.param(edit("net/tcp.c", 5, "x"), True, id="code"),
+    ],
+)
+def test_a_patch_to_kconfig_has_the_kernel_configured_again(
+    change: Patch, stays: bool, folder: BuildFolder
+) -> None:
+    folder.configured.touch()
+
+    sync(folder, [change])
+
+    assert folder.configured.exists() is stays

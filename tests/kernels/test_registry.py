@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import SpecError
+from testbed.kernels.kconfig import parse_config
+from testbed.kernels.patches import read_patch
+from testbed.kernels.registry import find_kernel, load_kernels, parse_kernels
+
+KERNELS = load_kernels()
+ENTRY = """
+"1.0":
+  about: old
+  package: linux-source-1.0
+  patches: []
+  configs: [uml.config]
+  compile_steps: 10
+"""
+
+
+def test_two_kernels_are_known_by_name() -> None:
+    assert list(KERNELS) == ["6.12", "6.1"]
+    assert find_kernel("6.12").package == "linux-source-6.12"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_patch_of_a_kernel_can_be_read(name: str) -> None:
+    patches = [read_patch(path) for path in KERNELS[name].patches]
+
+    assert all(patch.touches for patch in patches)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_fragment_of_a_kernel_can_be_read(name: str) -> None:
+    texts = [path.read_text() for path in KERNELS[name].configs]
+
+    assert all(parse_config(text, "fragment") for text in texts)
+
+
+def test_every_shipped_patch_belongs_to_a_kernel() -> None:
+    used = {path for kernel in KERNELS.values() for path in kernel.patches}
+    folder = next(iter(used)).parent
+
+    assert set(folder.glob("*.patch")) == used
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(SpecError, match=r"'9\.9'.*6\.12, 6\.1"):
+        find_kernel("9.9")
+
+
+def test_a_registry_entry_becomes_a_kernel() -> None:
+    kernel = parse_kernels(ENTRY, "here")["1.0"]
+
+    assert kernel.source is None
+    assert [path.name for path in kernel.configs] == ["uml.config"]
+    assert kernel.compile_steps == 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        pytest.param("about: old", "abuot: old", "abuot", id="misspelt-key"),
+        pytest.param("about: old", "about: 3", "about", id="about-is-a-number"),
+        pytest.param("patches: []", "patches: [x.patch]", "x.patch", id="no-such-patch"),
+        pytest.param("patches: []", "patches: x.patch", "list", id="patches-no-list"),
+        pytest.param("compile_steps: 10", "compile_steps: 0", "steps", id="no-steps"),
+        pytest.param('"1.0"', "1.0", "quotes", id="name-is-a-number"),
+        pytest.param("about: old", "about: [", "here", id="no-yaml"),
+    ],
+)
+def test_a_wrong_registry_entry_is_a_spec_error(old: str, new: str, told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        parse_kernels(ENTRY.replace(old, new), "here")
+
+
+def test_the_registry_names_files_that_are_shipped() -> None:
+    paths = [path for kernel in KERNELS.values() for path in kernel.configs]
+
+    assert {path.suffix for path in paths} == {".config"}
+    assert all(isinstance(path, Path) and path.is_file() for path in paths)

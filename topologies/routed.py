@@ -1,0 +1,87 @@
+"""What the topologies share: two hosts, and between them a router that is the path.
+
+Delay, rate, queue and loss sit on the router's two ports, never on a host's own device:
+netem orphans skbs, which would switch TCP Small Queues off, and a tbf with a small
+burst segments GSO packets. Both hosts have IPv4 and IPv6 addresses.
+"""
+
+from mininet.link import Intf, Link
+from mininet.node import Node
+from mininet.topo import Topo
+
+from testbed.errors import CommandError
+from testbed.spec.path import parse_path, towards_receiver, towards_sender
+from testbed.spec.qdisc import tc_commands
+
+SENDER = "h1"
+ROUTER = "r"
+RECEIVER = "h2"
+
+
+def run_on(node, argv):
+    """Run a command on a Mininet node; it has to succeed."""
+    out, err, status = node.pexec(*argv)
+    if status:
+        raise CommandError(argv, status, err or out)
+    return out
+
+
+class Port(Intf):
+    """An interface with addresses of both families, an MTU, a route and a qdisc."""
+
+    def config(self, mtu, address6, gateway6=None, qdisc=None, **params):
+        """Set the device up, and return what was set."""
+        # An address under duplicate detection cannot be bound to for a second or two.
+        no_dad = f"net.ipv6.conf.{self.name}.accept_dad=0"
+        run_on(self.node, ("sysctl", "-qw", no_dad))
+        run_on(self.node, ("ip", "link", "set", "dev", self.name, "mtu", str(mtu)))
+        shown = super().config(**params)
+        run_on(self.node, ("ip", "-6", "addr", "add", address6, "dev", self.name))
+        if gateway6:
+            run_on(self.node, ("ip", "-6", "route", "add", "default", "via", gateway6))
+        for command in tc_commands(self.name, qdisc) if qdisc else ():
+            run_on(self.node, command)
+        return shown
+
+
+class Router(Node):
+    """A node that forwards IPv4 and IPv6."""
+
+    def config(self, **params):
+        """Switch forwarding on, and return what was set."""
+        shown = super().config(**params)
+        for name in ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"):
+            run_on(self, ("sysctl", "-qw", f"{name}=1"))
+        return shown
+
+
+class RoutedPair(Topo):
+    """h1 - r - h2. Takes the keys of a path: rtt, rate, queue, loss, mtu, ..."""
+
+    defaults = {}
+
+    def build(self, **path):
+        """Add the nodes and the two links of a path."""
+        self.path = parse_path({**self.defaults, **path})
+        self.addHost(SENDER, ip="10.0.1.2/24", defaultRoute="via 10.0.1.1")
+        self.addHost(ROUTER, cls=Router, ip=None)
+        self.addHost(RECEIVER, ip="10.0.2.2/24", defaultRoute="via 10.0.2.1")
+        self._join(SENDER, 1, towards_sender(self.path))
+        self._join(RECEIVER, 2, towards_receiver(self.path))
+
+    def _join(self, host, net, qdisc):
+        host_port = {
+            "ip": f"10.0.{net}.2/24",
+            "address6": f"fd00:{net}::2/64",
+            "gateway6": f"fd00:{net}::1",
+            "mtu": self.path.mtu,
+        }
+        router_port = {
+            "ip": f"10.0.{net}.1/24",
+            "address6": f"fd00:{net}::1/64",
+            "qdisc": qdisc,
+            "mtu": self.path.mtu,
+        }
+        self.addLink(
+            host, ROUTER, cls=Link, intf=Port, params1=host_port, params2=router_port
+        )
