@@ -14,6 +14,7 @@ from testbed.spec.claim import Claim
 #: A change counts as the same change when at least this share of it (of its logarithm)
 #: is there. Half: nearer to what was claimed than to no change at all.
 _SAME_CHANGE = 0.5
+_ROUNDING = 1e-9  # 660 of 600 is 10 %, whatever binary fractions say
 
 
 class VerdictKind(enum.Enum):
@@ -53,7 +54,7 @@ def judge_claim(claim: Claim, measured: Mapping[str, float | None]) -> Verdict:
         kind, why = VerdictKind.NOT_COMPARABLE, f"no {claim.metric} in {missing[0]}"
         return Verdict(claim=claim, measured=measured, kind=kind, why=why)
     off = {name: _off(claimed, known[name]) for name, claimed in claim.claimed.items()}
-    outside = [name for name in off if abs(off[name]) > claim.within[name]]
+    outside = [name for name in off if abs(off[name]) > claim.within[name] + _ROUNDING]
     if not outside:
         kind = VerdictKind.REPRODUCED
     elif _same_change(claim, known):

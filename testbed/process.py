@@ -10,8 +10,9 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from testbed.errors import CommandError, Unavailable
@@ -28,6 +29,35 @@ class Finished:
     status: int
     output: str
     timed_out: bool = False
+
+
+class Stop:
+    """A way to end what other threads have running: set() kills it, and all to come."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kills: list[Callable[[], None]] = []
+        self._is_set = False
+
+    def set(self) -> None:
+        """End every process that was given this, now and from now on."""
+        with self._lock:
+            self._is_set = True
+            for kill in self._kills:
+                kill()
+
+    @contextlib.contextmanager
+    def watching(self, kill: Callable[[], None]) -> Iterator[None]:
+        """Have kill called if set() comes within the block."""
+        with self._lock:
+            self._kills.append(kill)
+            if self._is_set:
+                kill()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kills.remove(kill)
 
 
 def run(
@@ -50,7 +80,7 @@ def run(
     return done.output
 
 
-def stream(
+def stream(  # noqa: PLR0913  # by keyword, what Popen needs and we add
     argv: Sequence[str],
     on_line: Callable[[str], None],
     *,
@@ -58,13 +88,44 @@ def stream(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     death_signal: signal.Signals = signal.SIGKILL,
+    stop: Stop | None = None,
 ) -> Finished:
     """Run a command, handing each line it prints to on_line as it comes.
 
     The process is ended at timeout_s whatever it is doing, and also when on_line or
-    Ctrl-C raises. death_signal is what it gets when this program is killed.
+    Ctrl-C raises. death_signal is what it gets when this program is killed; stop ends
+    it from another thread. Call it from a thread that outlives the process: the kernel
+    sends death_signal when the thread that started it ends.
     """
     process = _start(argv, cwd, env, death_signal)
+    lines: list[str] = []
+
+    def take(line: str) -> None:
+        lines.append(line)
+        on_line(line.rstrip("\r\n"))
+
+    try:
+        with (
+            _deadline(process, timeout_s) as expired,
+            (stop or Stop()).watching(partial(_kill_group, process)),
+        ):
+            _follow(process, take)
+    finally:
+        _kill_group(process)
+        status = process.wait()
+    return Finished(
+        argv=tuple(argv),
+        status=status,
+        output="".join(lines),
+        timed_out=expired.is_set(),
+    )
+
+
+@contextlib.contextmanager
+def _deadline(
+    process: subprocess.Popen[str], timeout_s: float
+) -> Iterator[threading.Event]:
+    """Kill the process if the block lasts longer than timeout_s; tell if it did."""
     expired = threading.Event()
 
     def expire() -> None:
@@ -74,25 +135,20 @@ def stream(
     timer = threading.Timer(timeout_s, expire)
     timer.daemon = True
     timer.start()
-    lines: list[str] = []
     try:
-        assert process.stdout is not None  # noqa: S101  # PIPE was asked for
-        for line in process.stdout:
-            lines.append(line)
-            on_line(line.rstrip("\r\n"))
-        # Wait without reaping: until the group is killed its id must stay ours.
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        yield expired
     finally:
         timer.cancel()
         timer.join()
-        _kill_group(process)
-        status = process.wait()
-    return Finished(
-        argv=tuple(argv),
-        status=status,
-        output="".join(lines),
-        timed_out=expired.is_set(),
-    )
+
+
+def _follow(process: subprocess.Popen[str], take: Callable[[str], None]) -> None:
+    assert process.stdout is not None  # noqa: S101  # PIPE was asked for
+    with process.stdout as output:
+        for line in output:
+            take(line)
+    # Wait without reaping: until the group is killed its id must stay ours.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
 def _start(

@@ -75,7 +75,7 @@ class Run:
         return list(self._read("tcp_info.json"))
 
     def workload(self) -> Mapping[str, int]:
-        """Return what the sender itself counted: bytes, begin_ns, end_ns, elapsed_ns."""
+        """Return the sender's own account: bytes, begin_ns, end_ns, elapsed_ns."""
         return dict(self._read("workload.json"))
 
     def environment(self) -> Mapping[str, Any]:

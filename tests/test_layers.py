@@ -9,15 +9,17 @@ ROOT = Path(__file__).parent.parent / "testbed"
 
 #: Lowest first. A module imports from lower rows and its own package, never a sibling.
 LAYERS = (
-    {"errors", "units"},
-    {"process"},
+    {"errors"},
+    {"units"},
+    {"process", "user"},
     {"spec", "trace"},
     {"model", "kernels", "store"},
     {"measured"},
     {"machine", "lab", "claims"},
     {"report"},
-    {"pipeline"},
-    {"cli", "__main__"},
+    {"pipeline", "export", "progress"},
+    {"cli"},
+    {"__main__"},
 )
 LEVEL = {name: level for level, row in enumerate(LAYERS) for name in row}
 MAX_LINES = 40

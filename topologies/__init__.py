@@ -1,0 +1,1 @@
+"""Mininet topologies; each also works with `mn --custom`."""

@@ -4,13 +4,15 @@
         --controller none
 """
 
+from typing import ClassVar
+
 from topologies.routed import RoutedPair
 
 
 class LongHaul(RoutedPair):
     """h1 - r - h2, 20 ms each way."""
 
-    defaults = {"rtt": "40ms", "rate": "1gbit", "queue": 1000}
+    defaults: ClassVar = {"rtt": "40ms", "rate": "1gbit", "queue": 1000}
 
 
 topos = {"long_haul": LongHaul}

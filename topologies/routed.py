@@ -5,6 +5,8 @@ netem orphans skbs, which would switch TCP Small Queues off, and a tbf with a sm
 burst segments GSO packets. Both hosts have IPv4 and IPv6 addresses.
 """
 
+from typing import ClassVar
+
 from mininet.link import Intf, Link
 from mininet.node import Node
 from mininet.topo import Topo
@@ -58,7 +60,7 @@ class Router(Node):
 class RoutedPair(Topo):
     """h1 - r - h2. Takes the keys of a path: rtt, rate, queue, loss, mtu, ..."""
 
-    defaults = {}
+    defaults: ClassVar = {}
 
     def build(self, **path):
         """Add the nodes and the two links of a path."""

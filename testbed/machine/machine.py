@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from testbed.process import Stop
 from testbed.spec.kernel import BuiltKernel
 
 
@@ -40,9 +41,13 @@ class Machine(Protocol):
     clock: str
 
     def run(
-        self, kernel: BuiltKernel, job: Job, on_line: Callable[[str], None]
+        self,
+        kernel: BuiltKernel,
+        job: Job,
+        on_line: Callable[[str], None],
+        stop: Stop,
     ) -> Outcome:
-        """Run the job to its end, handing on each line of the console.
+        """Run the job to its end, or to stop, handing on each line of the console.
 
         Raises MachineLost when the machine panicked, hung or ended without an answer.
         """

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from testbed.errors import MachineLost
 from testbed.machine.machine import Job, Outcome
-from testbed.process import Finished, stream
+from testbed.process import Finished, Stop, stream
 from testbed.spec.kernel import BuiltKernel
 
 #: CLOCK_REALTIME of every boot: 2025-06-15 15:06:40 UTC.
@@ -43,7 +43,11 @@ class UmlMachine:
     clock = "virtual"
 
     def run(
-        self, kernel: BuiltKernel, job: Job, on_line: Callable[[str], None]
+        self,
+        kernel: BuiltKernel,
+        job: Job,
+        on_line: Callable[[str], None],
+        stop: Stop,
     ) -> Outcome:
         """Boot, run the job, power off. See Machine.run."""
         folder = job.folder / _FOLDER
@@ -52,7 +56,7 @@ class UmlMachine:
             init = folder / "init"
             init.write_text(guest_init(job, sys.executable))
             init.chmod(0o755)
-            return _boot(kernel, job, folder, on_line)
+            return _boot(kernel, job, on_line, stop)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -142,8 +146,9 @@ exec {shlex.join((python, "-I", "-S", "-c", _POWER_OFF))}
 
 
 def _boot(
-    kernel: BuiltKernel, job: Job, folder: Path, on_line: Callable[[str], None]
+    kernel: BuiltKernel, job: Job, on_line: Callable[[str], None], stop: Stop
 ) -> Outcome:
+    folder = job.folder / _FOLDER
     tail: deque[str] = deque(maxlen=_TAIL)
 
     def take(line: str) -> None:
@@ -157,6 +162,7 @@ def _boot(
         timeout_s=job.deadline_s,
         cwd=folder,
         env=uml_env(job),
+        stop=stop,
     )
     wall_ns = time.monotonic_ns() - began
     if not (folder / "status").exists():

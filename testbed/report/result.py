@@ -6,15 +6,24 @@ from dataclasses import dataclass
 from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
 from testbed.spec.experiment import Experiment
+from testbed.store import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """An experiment, its runs measured (in the order of its variants), the verdicts."""
+    """An experiment, its runs measured (in the order of its variants), the verdicts.
+
+    voids: runs that are void, and so were not measured.
+    """
 
     experiment: Experiment
     runs: tuple[MeasuredRun, ...]
     verdicts: tuple[Verdict, ...]
+    voids: tuple[Run, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not all(each.run.whole for each in self.runs):
+            raise ValueError("a void run is among those measured")
 
     def variants(self) -> Sequence[str]:
         """Return the names of the variants that were run, in the experiment's order."""
@@ -23,3 +32,7 @@ class Result:
     def first(self, variant: str) -> MeasuredRun:
         """Return the first repeat of a variant: the one that is drawn."""
         return next(each for each in self.runs if each.run.variant == variant)
+
+    def stored(self) -> Sequence[Run]:
+        """Return every run as it was stored, the void ones last."""
+        return (*(each.run for each in self.runs), *self.voids)

@@ -1,4 +1,4 @@
-"""Experiments as data: a patch, its variants with every setting resolved, its claims."""
+"""Experiments as data: a patch, its variants fully resolved, its claims."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

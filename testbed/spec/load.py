@@ -13,12 +13,20 @@ import yaml
 from testbed.errors import SpecError
 from testbed.spec.claim import Claim
 from testbed.spec.experiment import Experiment, Patch, Variant
-from testbed.spec.located import Located, Section, merge, read_yaml
+from testbed.spec.located import Located, Section, locate, merge, read_yaml
 from testbed.spec.path import parse_path
 from testbed.spec.qdisc import Qdisc, parse_qdisc
 from testbed.spec.settings import LINK_SIZES, HostSettings
 from testbed.spec.workload import Workload
-from testbed.units import parse_rate, parse_share, parse_size, parse_time
+from testbed.units import (
+    RATE_UNITS,
+    SIZE_UNITS,
+    TIME_UNITS,
+    parse_rate,
+    parse_share,
+    parse_size,
+    parse_time,
+)
 
 T = TypeVar("T")
 
@@ -33,6 +41,11 @@ _SHARED = (
     "sender",
     "receiver",
     "workload",
+)
+_QUANTITIES = (
+    (RATE_UNITS, parse_rate),
+    (TIME_UNITS, parse_time),
+    (SIZE_UNITS, parse_size),
 )
 #: A measured value this near the claimed one counts as the same, unless a claim says.
 _WITHIN = 0.10
@@ -54,7 +67,7 @@ def load_experiment(name: str, settings: Sequence[str] = ()) -> Experiment:
         if name not in experiment_names():
             known = ", ".join(experiment_names())
             raise SpecError(
-                f"there is no experiment {name!r}; known: {known} (or give a .yaml file)"
+                f"there is no experiment {name!r}; known: {known}, or a .yaml file"
             )
         path = EXPERIMENTS / f"{name}.yaml"
     return parse_experiment(
@@ -105,7 +118,7 @@ def _with_settings(variant: Located, settings: Sequence[str]) -> Located:
         if not equals or not key:
             raise SpecError(f"{where}: write KEY=VALUE, such as path.rtt=10ms")
         try:
-            value = Located(yaml.safe_load(text), where)
+            value = locate(yaml.safe_load(text), where)
         except yaml.YAMLError as error:
             raise SpecError(f"{where}: {text!r} is no YAML value") from error
         for part in reversed(_key_parts(key)):
@@ -118,7 +131,7 @@ def _key_parts(key: str) -> list[str]:
     # A sysctl's or switch's own name has dots: sender.sysctls.net.ipv4.tcp_rmem.
     parts = key.split(".")
     for marker in ("sysctls", "switches"):
-        if marker in parts:
+        if marker in parts[:-1]:
             at = parts.index(marker) + 1
             return [*parts[:at], ".".join(parts[at:])]
     return parts
@@ -239,11 +252,10 @@ def _share(value: object) -> float:
 def _quantity(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    for parse in (parse_rate, parse_time, parse_size):
-        try:
+    unit = str(value).lstrip("0123456789._ ")
+    for units, parse in _QUANTITIES:
+        if unit in units:
             return float(parse(value))
-        except SpecError:
-            continue
     raise SpecError(f"{value!r} is no quantity; write 599, 44.22mbit or 360ms")
 
 

@@ -87,6 +87,15 @@ def _locate(loader: yaml.SafeLoader, node: yaml.Node | None, path: Path) -> Loca
     return Located(loader.construct_object(node, deep=True), where)
 
 
+def locate(value: object, where: str) -> Located:
+    """Return plain dicts, lists and scalars as if all were written at one place."""
+    if isinstance(value, dict):
+        return Located({str(k): locate(v, where) for k, v in value.items()}, where)
+    if isinstance(value, list):
+        return Located([locate(each, where) for each in value], where)
+    return Located(value, where)
+
+
 def merge(base: Located | None, over: Located | None) -> Located:
     """Return base with over laid on top: mappings key by key, anything else whole."""
     if base is None or over is None:

@@ -6,6 +6,7 @@ order of capture. Sequence numbers are unwrapped and relative: 0 is the first by
 payload, so the SYN sits at -1 and a wrap of the 32-bit field is invisible.
 """
 
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,12 +49,20 @@ class Segment(NamedTuple):
 class Ack(NamedTuple):
     """One packet of the reverse direction that carries an acknowledgment.
 
-    ack: the next byte expected, relative like Segment.seq.  window: bytes, scaled.
+    ack: the next byte of payload expected, relative like Segment.seq; the FIN takes no
+    place.  window: bytes, scaled when both SYNs told the scale.
     """
 
     time_ns: int
     ack: int
     window: int
+
+
+class MssSource(enum.Enum):
+    """How the mss of a flow is known."""
+
+    SYN = "syn"
+    INFERRED = "inferred"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +71,9 @@ class Trace:
 
     mss: payload bytes of a full segment (MSS option less the TCP option bytes that data
     packets carry), so a packet holds ceil(length / mss) segments.
+    syn_time_ns: when the connection's first SYN passed, None when none was seen.
+    start_known: whether sequence 0 is known to be the flow's first byte of payload; if
+    not, it is the first byte that was seen, and earlier ones are negative.
     """
 
     flow: Flow
@@ -72,6 +84,26 @@ class Trace:
     ack_time_ns: Column
     ack: Column
     ack_window: Column
+    mss_source: MssSource = MssSource.SYN
+    syn_time_ns: int | None = None
+    start_known: bool = True
+
+    def __post_init__(self) -> None:
+        if self.mss < 1:
+            raise ValueError(f"an mss of {self.mss} bytes")
+        data = {len(self.time_ns), len(self.seq), len(self.length)}
+        acks = {len(self.ack_time_ns), len(self.ack), len(self.ack_window)}
+        if len(data) > 1 or len(acks) > 1:
+            raise ValueError("the columns of a trace differ in length")
+
+    @property
+    def start_ns(self) -> int:
+        """When the flow began, as far as was seen: the SYN, else the first packet."""
+        if self.syn_time_ns is not None:
+            return self.syn_time_ns
+        times = (self.time_ns, self.ack_time_ns)
+        firsts = [int(column[0]) for column in times if len(column)]
+        return min(firsts, default=0)
 
     def segments(self) -> Iterator[Segment]:
         """Yield the data packets in the order of capture."""

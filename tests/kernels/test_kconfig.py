@@ -43,10 +43,9 @@ def test_options_written_are_read_back(options: dict[str, str]) -> None:
 def test_any_text_is_options_or_a_spec_error(text: str) -> None:
     try:
         options = parse_config(text, "here")
-    except SpecError as error:
-        assert "here, line" in str(error)
-    else:
-        assert all(name.startswith("CONFIG_") for name in options)
+    except SpecError:
+        return
+    assert all(name.startswith("CONFIG_") for name in options)
 
 
 @given(st.dictionaries(names, values))

@@ -30,6 +30,16 @@ def test_a_removed_line_that_looks_like_a_header_is_no_header() -> None:
     assert touched_files(text.replace("-1,2 +1,1", "-1 +1"), "p") == ("x.c",)
 
 
+def test_a_form_feed_is_a_part_of_its_line() -> None:
+    text = "--- a/x.c\n+++ b/x.c\n@@ -1,2 +1,2 @@\n a\fb\n-c\n+d\n"
+
+    assert touched_files(text, "p") == ("x.c",)
+
+
+def test_line_ends_of_another_system_are_understood() -> None:
+    assert touched_files(DIFF.replace("\n", "\r\n"), "p") == ("net/tcp.c",)
+
+
 def test_a_new_file_and_a_removed_file_are_touched() -> None:
     new = "--- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+one\n"
     gone = "--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"

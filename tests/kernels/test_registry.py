@@ -62,7 +62,9 @@ def test_a_registry_entry_becomes_a_kernel() -> None:
     [
         pytest.param("about: old", "abuot: old", "abuot", id="misspelt-key"),
         pytest.param("about: old", "about: 3", "about", id="about-is-a-number"),
-        pytest.param("patches: []", "patches: [x.patch]", "x.patch", id="no-such-patch"),
+        pytest.param(
+            "patches: []", "patches: [x.patch]", "x.patch", id="no-such-patch"
+        ),
         pytest.param("patches: []", "patches: x.patch", "list", id="patches-no-list"),
         pytest.param("compile_steps: 10", "compile_steps: 0", "steps", id="no-steps"),
         pytest.param('"1.0"', "1.0", "quotes", id="name-is-a-number"),

@@ -1,0 +1,26 @@
+# `make run` and `make test` do all their own set-up. Nothing here is clever.
+PYTHON = .venv/bin/python
+
+.PHONY: run test setup check unit system clean
+
+run: setup
+	$(PYTHON) -m testbed run $(ARGS)
+
+test: setup check unit system
+
+setup:
+	@tools/setup.sh
+
+check:
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+unit:
+	$(PYTHON) -m pytest -m "not guest"
+
+system:
+	$(PYTHON) -m pytest -m guest
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

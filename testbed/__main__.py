@@ -1,0 +1,31 @@
+"""`python -m testbed`: start the command line, in the project's own venv if need be.
+
+`make setup` puts what this program needs into .venv beside the package. Called with
+another Python (as `sudo python -m testbed` is likely to), it starts over in that one.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+_NEEDED = ("jinja2", "matplotlib", "mininet", "numpy", "rich", "scapy", "yaml")
+_VENV = Path(__file__).parent.parent / ".venv"
+
+
+def _enter_venv() -> None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if not missing and sys.version_info >= (3, 10):
+        return
+    python = _VENV / "bin" / "python"
+    if Path(sys.prefix) != _VENV and python.exists():
+        os.execv(python, [str(python), "-m", "testbed", *sys.argv[1:]])  # noqa: S606
+    what = f"no {', '.join(missing)}" if missing else "a Python older than 3.10"
+    sys.exit(f"testbed: {sys.executable} has {what}\n  to fix it: make setup")
+
+
+if __name__ == "__main__":
+    _enter_venv()
+    from testbed.cli import main
+
+    sys.exit(main())

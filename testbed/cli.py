@@ -1,0 +1,235 @@
+"""The command line: verbs to the pipeline, results to the terminal. Only this prints.
+
+Exit codes: 0 every claim reproduced (or none made), 1 a claim was not, 2 usage or a bad
+file, 3 something needed is unavailable here, 4 the infrastructure failed and the run is
+void, 130 interrupted.
+"""
+
+import argparse
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.table import Table
+
+import testbed
+from testbed.claims import VerdictKind
+from testbed.errors import SpecError, TestbedError
+from testbed.export import results_json
+from testbed.kernels.build import cached, ensure
+from testbed.kernels.cache import cache_dir, list_built
+from testbed.kernels.registry import find_kernel, load_kernels
+from testbed.pipeline import (
+    MACHINES,
+    Plan,
+    measured_result,
+    publish,
+    run_experiment,
+    topologies,
+    with_kernel,
+)
+from testbed.progress import watching
+from testbed.report.result import Result
+from testbed.report.table import verdict_table
+from testbed.spec.codec import encode
+from testbed.spec.load import experiment_names, load_experiment
+from testbed.trace.metrics import METRICS
+from testbed.user import drop_to_invoking_user
+
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    told = Console(stderr=True)
+    arguments = _parser().parse_args(argv)
+    try:
+        drop_to_invoking_user()
+        command: Callable[[argparse.Namespace], int] = arguments.command
+        return command(arguments)
+    except TestbedError as error:
+        told.print(f"testbed: {error}", style="bold red", markup=False, highlight=False)
+        return error.exit_code
+    except KeyboardInterrupt:
+        told.print("testbed: interrupted; what was running is stopped and marked void")
+        return _INTERRUPTED
+
+
+def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="testbed", description=testbed.__doc__)
+    parser.add_argument("--version", action="version", version=testbed.__version__)
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(verbs.add_parser("run", help="run experiments, print verdicts, report"))
+    shown = verbs.add_parser("report", help="render a stored run again")
+    shown.add_argument("run", type=Path, help="a run-id folder below captures/")
+    shown.add_argument(
+        "--json", action="store_true", help="print JSON and nothing else"
+    )
+    shown.set_defaults(command=_report)
+    listed = verbs.add_parser("list", help="experiments, kernels, machines, metrics")
+    listed.set_defaults(command=_list)
+    _add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "experiments", nargs="*", help="names or .yaml files; none: all shipped ones"
+    )
+    run.add_argument("--machine", choices=MACHINES, default="uml")
+    run.add_argument(
+        "--kernel", metavar="NAME", help="run every variant on this kernel"
+    )
+    run.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a key of every variant, such as path.rtt=10ms",
+    )
+    run.add_argument(
+        "--seed", type=int, default=1, help="of all randomness (default 1)"
+    )
+    run.add_argument("--repeat", type=_count, default=1, metavar="N")
+    run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
+    run.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    run.set_defaults(command=_run)
+
+
+def _add_kernel(kernel: argparse.ArgumentParser) -> None:
+    verbs = kernel.add_subparsers(required=True, metavar="VERB")
+    verbs.add_parser("list", help="known and built kernels").set_defaults(
+        command=_kernel_list
+    )
+    build = verbs.add_parser("build", help="build a kernel, or find it in the cache")
+    build.add_argument("name", nargs="?", default="6.12")
+    build.add_argument("--source", type=Path, help="a kernel tree or tarball")
+    build.add_argument(
+        "--patch", type=Path, action="append", default=[], metavar="FILE"
+    )
+    build.add_argument(
+        "--config", type=Path, action="append", default=[], metavar="FILE"
+    )
+    build.set_defaults(command=_kernel_build)
+    show = verbs.add_parser("show", help="the identity of a built kernel")
+    show.add_argument("name", nargs="?", default="6.12")
+    show.set_defaults(command=_kernel_show)
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    names = arguments.experiments or experiment_names()
+    experiments = [
+        with_kernel(load_experiment(name, arguments.settings), arguments.kernel)
+        for name in names
+    ]
+    plan = Plan(
+        machine=arguments.machine,
+        seed=arguments.seed,
+        repeats=arguments.repeat,
+        out=arguments.out,
+        command="python -m testbed " + shlex.join(sys.argv[1:]),
+    )
+    results = []
+    pages = []
+    with watching(Console(stderr=True)) as watch:
+        for experiment in experiments:
+            folder = run_experiment(experiment, plan, watch)
+            results.append(measured_result(folder))
+            pages.append(publish(folder, results[-1:]))
+    _show(results, pages, as_json=arguments.json)
+    return _exit_code(results)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    result = measured_result(arguments.run)
+    page = publish(arguments.run, [result])
+    _show([result], [page], as_json=arguments.json)
+    return _exit_code([result])
+
+
+def _show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(results_json(results), indent=1, allow_nan=False))
+        return
+    console = Console()
+    console.print(verdict_table(results))
+    for page in pages:
+        console.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def _exit_code(results: Sequence[Result]) -> int:
+    kinds = {verdict.kind for result in results for verdict in result.verdicts}
+    return 0 if kinds <= {VerdictKind.REPRODUCED} else 1
+
+
+def _list(_arguments: argparse.Namespace) -> int:
+    table = Table("kind", "name", "what it is", box=None, pad_edge=False)
+    for name in experiment_names():
+        table.add_row("experiment", name, load_experiment(name).patch.subject)
+    for name, kernel in load_kernels().items():
+        table.add_row("kernel", name, kernel.about)
+    for name, machine in MACHINES.items():
+        table.add_row("machine", name, f"{machine.clock} time")
+    for name, about in topologies().items():
+        table.add_row("topology", name, about)
+    for name, metric in METRICS.items():
+        table.add_row("metric", name, f"{metric.meaning} ({metric.unit})")
+    Console().print(table)
+    return 0
+
+
+def _kernel_list(_arguments: argparse.Namespace) -> int:
+    table = Table("kernel", "release", "build id", "image", box=None, pad_edge=False)
+    for name, kernel in load_kernels().items():
+        if cached(kernel) is None:
+            table.add_row(name, "(not built)", "", kernel.about)
+    for built in list_built():
+        known = built.identity
+        table.add_row(known.name, known.release, known.build_id[:12], str(built.image))
+    Console(soft_wrap=True).print(table)
+    return 0
+
+
+def _kernel_build(arguments: argparse.Namespace) -> int:
+    kernel = find_kernel(arguments.name)
+    if arguments.source:
+        kernel = replace(kernel, source=arguments.source, package=None)
+    kernel = replace(
+        kernel,
+        patches=(*kernel.patches, *arguments.patch),
+        configs=(*kernel.configs, *arguments.config),
+    )
+    with watching(Console(stderr=True)) as watch:
+        built = ensure(kernel, lambda told: watch.kernel(kernel.name, told))
+    print(built.image)
+    return 0
+
+
+def _kernel_show(arguments: argparse.Namespace) -> int:
+    built = cached(find_kernel(arguments.name))
+    if built is None:
+        raise SpecError(
+            f"{arguments.name} is not built (the cache is {cache_dir()}); "
+            f"python -m testbed kernel build {arguments.name} builds it"
+        )
+    print(json.dumps({"image": str(built.image), **encode(built.identity)}, indent=1))
+    return 0

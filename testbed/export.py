@@ -1,0 +1,65 @@
+"""The JSON of the contract: `{"format": 1, "runs": [...], "claims": [...]}`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from testbed.claims import Verdict
+from testbed.measured import MeasuredRun
+from testbed.report.result import Result
+from testbed.spec.codec import encode
+
+FORMAT = 1
+
+
+def results_json(results: Sequence[Result]) -> dict[str, Any]:
+    """Return what `run --json` prints; within a format keys are only ever added."""
+    return {
+        "format": FORMAT,
+        "runs": [run_json(run) for result in results for run in result.runs],
+        "claims": [
+            claim_json(result.experiment.name, verdict)
+            for result in results
+            for verdict in result.verdicts
+        ],
+    }
+
+
+def run_json(measured: MeasuredRun) -> dict[str, Any]:
+    """Return one run as JSON values."""
+    run = measured.run
+    return {
+        "experiment": run.experiment.name,
+        "variant": run.variant,
+        "repeat": run.repeat,
+        "seed": run.seed,
+        "machine": run.machine,
+        "clock": run.clock,
+        "kernel": encode(run.kernel),
+        "counters": encode(measured.counters),
+        "metrics": {
+            name: {"unit": each.unit, **encode(each.summary())}
+            for name, each in measured.metrics.items()
+        },
+        "captures": {
+            where: str(run.capture(where)) for where in ("sender", "receiver")
+        },
+        "workload": dict(run.workload()),
+        "folder": str(run.folder),
+        "wall_seconds": run.wall_seconds,
+        "virtual_seconds": run.virtual_seconds,
+    }
+
+
+def claim_json(experiment: str, verdict: Verdict) -> dict[str, Any]:
+    """Return one claim and its verdict as JSON values."""
+    claim = verdict.claim
+    return {
+        "experiment": experiment,
+        "metric": claim.metric,
+        "on": claim.on,
+        "claimed": dict(claim.claimed),
+        "measured": dict(verdict.measured),
+        "verdict": verdict.kind.value,
+        "why": verdict.why,
+        "source": claim.source,
+    }

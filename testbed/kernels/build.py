@@ -1,0 +1,157 @@
+"""From a Kernel to a BuiltKernel: out of the cache, or by way of patch and make."""
+
+import contextlib
+import dataclasses
+import errno
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from testbed.errors import BuildError, SpecError, Unavailable
+from testbed.kernels import cache, patching, trees
+from testbed.kernels.elf import build_id
+from testbed.kernels.files import locked, sha256
+from testbed.kernels.folder import BuildFolder
+from testbed.kernels.kconfig import parse_config
+from testbed.kernels.make import compile_kernel, configure, kernel_release
+from testbed.kernels.patches import Patch, read_patch
+from testbed.kernels.progress import Phase, Progress
+from testbed.kernels.sources import Source, find_source
+from testbed.kernels.tools import compiler_version, require_plain_path, require_tools
+from testbed.spec.kernel import BuiltKernel, Kernel, KernelIdentity
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """All that a kernel is made of. options: what the merged fragments ask for."""
+
+    kernel: Kernel
+    source: Source
+    patches: tuple[Patch, ...]
+    options: dict[str, str]
+    compiler: str
+
+    @property
+    def key(self) -> str:
+        """Name the result by its ingredients: the same ones, the same kernel."""
+        ingredients = (
+            f"format {cache.FORMAT_VERSION}",
+            f"source {self.source.digest}",
+            *(f"patch {sha256(patch.data)}" for patch in self.patches),
+            *(f"option {name}={value}" for name, value in sorted(self.options.items())),
+            f"compiler {self.compiler}",
+        )
+        return sha256("\n".join(ingredients).encode())
+
+
+def cached(kernel: Kernel) -> BuiltKernel | None:
+    """Return the kernel if it is built already; None when not, or when unknowable.
+
+    Raises SpecError when a source, patch or fragment of the kernel is wrong.
+    """
+    try:
+        return _find(gather(kernel))
+    except Unavailable:
+        return None
+
+
+def ensure(kernel: Kernel, on_progress: Callable[[Progress], None]) -> BuiltKernel:
+    """Return the kernel, built now if it is not in the cache.
+
+    Raises SpecError for what the user gave, Unavailable for what this host lacks,
+    BuildError when a patch, an option or the compiler fails.
+    """
+    with _full_disk_named():
+        recipe = gather(kernel)
+        if found := _find(recipe):
+            return found
+        require_tools()
+        folder = BuildFolder(root=cache.cache_dir() / "build" / recipe.source.slug)
+        require_plain_path(folder.root)
+
+        def on_wait(holder: str) -> None:
+            _report(on_progress, "wait", f"{holder}, builds from this source")
+
+        with locked(folder.lock, on_wait):
+            return _find(recipe) or _build(recipe, folder, on_progress)
+
+
+def gather(kernel: Kernel) -> Recipe:
+    """Read everything the kernel is made of, and build nothing."""
+    options: dict[str, str] = {}
+    for path in kernel.configs:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecError(
+                f"cannot read the config fragment {path}: {error}"
+            ) from error
+        options |= parse_config(text, str(path))
+    return Recipe(
+        kernel=kernel,
+        source=find_source(kernel),
+        patches=tuple(read_patch(path) for path in kernel.patches),
+        options=options,
+        compiler=compiler_version(),
+    )
+
+
+def _build(
+    recipe: Recipe, folder: BuildFolder, on_progress: Callable[[Progress], None]
+) -> BuiltKernel:
+    trees.bring(recipe.source, folder, on_progress)
+    _report(on_progress, "patch", f"{len(recipe.patches)} patches")
+    patching.sync(folder, recipe.patches)
+    _report(on_progress, "configure", f"{len(recipe.options)} options")
+    configure(folder, recipe.options, recipe.compiler)
+    image = compile_kernel(folder, recipe.kernel.compile_steps, on_progress)
+    _report(on_progress, "install", recipe.key)
+    config = folder.out / ".config"
+    identity = KernelIdentity(
+        name=recipe.kernel.name,
+        release=kernel_release(folder),
+        build_id=build_id(image),
+        config_sha256=sha256(config.read_bytes()),
+        patches=_patch_names(recipe),
+        source=recipe.source.label,
+        compiler=recipe.compiler,
+    )
+    return cache.install(recipe.key, image=image, config=config, identity=identity)
+
+
+def _find(recipe: Recipe) -> BuiltKernel | None:
+    """Look in the cache; what was built under other names is told under these."""
+    found = cache.find(recipe.key)
+    if found is None:
+        return None
+    identity = dataclasses.replace(
+        found.identity, name=recipe.kernel.name, patches=_patch_names(recipe)
+    )
+    return dataclasses.replace(found, identity=identity)
+
+
+def _patch_names(recipe: Recipe) -> tuple[str, ...]:
+    return tuple(f"{patch.name} {sha256(patch.data)[:12]}" for patch in recipe.patches)
+
+
+def _report(on_progress: Callable[[Progress], None], phase: Phase, detail: str) -> None:
+    on_progress(Progress(phase=phase, done=0, total=1, detail=detail))
+
+
+@contextlib.contextmanager
+def _full_disk_named() -> Iterator[None]:
+    """Turn a full disk, and an unwritable cache, into one plain error each."""
+    place = cache.cache_dir()
+    remedy = "free some space, or set XDG_CACHE_HOME to a folder elsewhere"
+    try:
+        yield
+    except BuildError as error:
+        if any(text in error.what for text in _FULL_TEXTS):
+            raise BuildError(f"the disk of {place} is full", remedy=remedy) from error
+        raise
+    except OSError as error:
+        if error.errno in _FULL:
+            raise BuildError(f"the disk of {place} is full", remedy=remedy) from error
+        raise BuildError(f"cannot work in {place}: {error}", remedy=remedy) from error

@@ -1,0 +1,85 @@
+"""Which kernels can be asked for by name: kernels.yaml as values."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import yaml
+
+from testbed.errors import SpecError
+from testbed.spec.kernel import Kernel
+
+HERE = Path(__file__).parent
+REGISTRY = HERE / "kernels.yaml"
+
+_KEYS = ("about", "package", "patches", "configs", "compile_steps")
+
+
+def load_kernels() -> Mapping[str, Kernel]:
+    """Return every kernel of kernels.yaml by its name, in the file's order."""
+    return parse_kernels(REGISTRY.read_text(encoding="utf-8"), str(REGISTRY))
+
+
+def find_kernel(name: str) -> Kernel:
+    """Return the kernel of that name. Raises SpecError, listing the known names."""
+    kernels = load_kernels()
+    if name not in kernels:
+        known = ", ".join(kernels)
+        raise SpecError(f"there is no kernel {name!r}; there are: {known}")
+    return kernels[name]
+
+
+def parse_kernels(text: str, where: str) -> Mapping[str, Kernel]:
+    """Read a registry. where: names it in errors, which are SpecErrors."""
+    try:
+        entries = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SpecError(f"{where}: {error}") from error
+    if not isinstance(entries, dict):
+        raise SpecError(f"{where}: it has to map names to kernels")
+    kernels = {}
+    for name, entry in entries.items():
+        if not isinstance(name, str):
+            raise SpecError(f"{where}: the name {name!r} needs quotes")
+        kernels[name] = _kernel(name, entry, f"{where}: kernel {name}")
+    return MappingProxyType(kernels)
+
+
+def _kernel(name: str, entry: object, where: str) -> Kernel:
+    if not isinstance(entry, dict):
+        raise SpecError(f"{where}: it has to be a mapping")
+    unknown = [str(key) for key in entry if key not in _KEYS]
+    missing = [key for key in _KEYS if key not in entry]
+    if unknown or missing:
+        raise SpecError(
+            f"{where}: unknown keys: {', '.join(unknown) or 'none'}; "
+            f"missing keys: {', '.join(missing) or 'none'}"
+        )
+    steps = entry["compile_steps"]
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise SpecError(f"{where}: compile_steps is {steps!r}, not a number above 0")
+    return Kernel(
+        name=name,
+        about=_text(entry["about"], f"{where}: about"),
+        package=_text(entry["package"], f"{where}: package"),
+        source=None,
+        patches=_files(entry["patches"], HERE / "patches", f"{where}: patches"),
+        configs=_files(entry["configs"], HERE / "configs", f"{where}: configs"),
+        compile_steps=steps,
+    )
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise SpecError(f"{where} is {value!r}, not a text")
+    return value
+
+
+def _files(value: object, folder: Path, where: str) -> tuple[Path, ...]:
+    if not isinstance(value, list):
+        raise SpecError(f"{where} is {value!r}, not a list of file names")
+    paths = tuple(folder / _text(name, where) for name in value)
+    for path in paths:
+        if not path.is_file():
+            raise SpecError(f"{where}: there is no file {path}")
+    return paths

@@ -1,0 +1,282 @@
+"""The compositions: record, measure, judge, publish. The whole way, in one sitting."""
+
+import ast
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import testbed
+from testbed.claims import judge
+from testbed.errors import (
+    InfrastructureError,
+    SpecError,
+    StoreError,
+    TestbedError,
+    Unavailable,
+)
+from testbed.kernels.build import ensure
+from testbed.kernels.progress import Progress
+from testbed.kernels.registry import find_kernel
+from testbed.machine.machine import Job, Machine
+from testbed.machine.uml import UmlMachine
+from testbed.measured import MeasuredRun
+from testbed.process import Stop
+from testbed.report.page import render
+from testbed.report.result import Result
+from testbed.spec.codec import encode
+from testbed.spec.experiment import Experiment
+from testbed.spec.kernel import BuiltKernel
+from testbed.store import (
+    FORMAT,
+    Run,
+    begin,
+    finish,
+    load_runs,
+    new_run_id,
+    void,
+    write_text,
+)
+from testbed.trace.capture import read_capture
+from testbed.trace.metrics import METRICS, measure
+
+MACHINES: Mapping[str, Machine] = {"uml": UmlMachine()}
+REPORT = "report.html"
+#: Wall-clock seconds that one variant may take before its machine is ended.
+DEADLINE_S = 600.0
+_CHECKOUT = Path(testbed.__file__).parent.parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How to run experiments. command: what the user typed, for the record."""
+
+    machine: str
+    seed: int
+    repeats: int
+    out: Path
+    command: str
+
+
+class Watch(Protocol):
+    """Whoever wants to see how far things are."""
+
+    def kernel(self, name: str, progress: Progress) -> None:
+        """Be told how far the build of a kernel is."""
+
+    def run(self, run: Run, phase: str) -> None:
+        """Be told what a run is doing now. Called from several threads."""
+
+
+def run_experiment(experiment: Experiment, plan: Plan, watch: Watch) -> Path:
+    """Record every variant of an experiment; return the folder that holds the runs.
+
+    Raises what went wrong; the runs it went wrong in are then marked void.
+    """
+    kernels = build_kernels(experiment, watch)
+    folder = plan.out / experiment.name / new_run_id()
+    runs = [
+        begin(_new_run(experiment, plan, folder, kernels[each.kernel], each.name, turn))
+        for turn in range(1, plan.repeats + 1)
+        for each in experiment.variants
+    ]
+    works = [
+        _recording(run, kernels[run.spec().kernel], MACHINES[plan.machine], watch)
+        for run in runs
+    ]
+    _side_by_side(works)
+    return folder
+
+
+def build_kernels(experiment: Experiment, watch: Watch) -> dict[str, BuiltKernel]:
+    """Return the kernels an experiment needs, built first if need be."""
+    names = dict.fromkeys(each.kernel for each in experiment.variants)
+    kernels = {name: find_kernel(name) for name in names}
+    return {
+        name: ensure(kernel, partial(watch.kernel, name))
+        for name, kernel in kernels.items()
+    }
+
+
+def measured_result(folder: Path) -> Result:
+    """Return the result of the runs stored in a folder: all of it recomputed."""
+    runs = load_runs(folder)
+    for run in runs:
+        if not run.whole:
+            raise InfrastructureError(f"{run.folder} is void: {run.why}")
+    experiment = runs[0].experiment
+    measured = tuple(measure_run(run) for run in runs)
+    return Result(
+        experiment=experiment,
+        runs=measured,
+        verdicts=judge(experiment.claims, measured),
+    )
+
+
+def measure_run(run: Run) -> MeasuredRun:
+    """Return a whole run with the metrics of its capture at the sender."""
+    traces = read_capture(run.capture("sender")).traces
+    if not traces:
+        raise StoreError(f"{run.capture('sender')}: no data packet in it")
+    return MeasuredRun(
+        run=run,
+        trace=max(traces, key=lambda trace: int(trace.length.sum())),
+        metrics=measure(tuple(METRICS), traces),
+        counters=run.counters(),
+        tcp_info=tuple(run.tcp_info()),
+    )
+
+
+def publish(folder: Path, results: Sequence[Result]) -> Path:
+    """Write the page of some results into a folder; return its path."""
+    path = folder / REPORT
+    write_text(path, render(results))
+    return path
+
+
+def _new_run(
+    experiment: Experiment,
+    plan: Plan,
+    folder: Path,
+    kernel: BuiltKernel,
+    variant: str,
+    repeat: int,
+) -> Run:
+    return Run(
+        format=FORMAT,
+        state="void",
+        why="",
+        run_id=folder.name,
+        experiment=experiment,
+        variant=variant,
+        repeat=repeat,
+        # A repeat with the same seed would be the same run, to the byte.
+        seed=plan.seed + repeat - 1,
+        machine=plan.machine,
+        clock=MACHINES[plan.machine].clock,
+        kernel=kernel.identity,
+        command=plan.command,
+        version=testbed.__version__,
+        wall_seconds=0.0,
+        virtual_seconds=0.0,
+        folder=folder.absolute() / variant / str(repeat),
+    )
+
+
+def _side_by_side(works: Sequence[Callable[[Stop], None]]) -> None:
+    stop = Stop()
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        futures = [pool.submit(work, stop) for work in works]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:  # Ctrl-C too: no machine may outlive this
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _recording(
+    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch
+) -> Callable[[Stop], None]:
+    def record(stop: Stop) -> None:
+        try:
+            _record(run, kernel, machine, watch, stop)
+        except TestbedError as error:
+            with suppress(StoreError):  # a full disk must not hide the error
+                void(run, str(error))
+            watch.run(run, "void")
+            raise
+
+    return record
+
+
+def _record(
+    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch, stop: Stop
+) -> None:
+    job = lab_job(run)
+    write_text(
+        run.folder / "job.json",
+        json.dumps({"variant": encode(run.spec()), "clock": run.clock}) + "\n",
+    )
+    with (run.folder / "console.log").open("w") as console:
+
+        def take(line: str) -> None:
+            console.write(line + "\n")
+            if line.startswith("lab: "):
+                watch.run(run, line.removeprefix("lab: "))
+
+        watch.run(run, "boot")
+        outcome = machine.run(kernel, job, take, stop)
+    _raise_lab_error(run.folder, outcome.status)
+    finish(
+        run,
+        wall_seconds=outcome.wall_ns / 1e9,
+        virtual_seconds=outcome.virtual_ns / 1e9,
+    )
+    watch.run(run, "whole")
+
+
+def lab_job(run: Run) -> Job:
+    """Return the command that runs a variant inside a machine."""
+    return Job(
+        argv=(sys.executable, "-m", "testbed.lab", str(run.folder)),
+        folder=run.folder,
+        env={
+            "PYTHONPATH": str(_CHECKOUT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            # Mininet asks for distutils; setuptools' own copy takes a second to load.
+            "SETUPTOOLS_USE_DISTUTILS": "stdlib" if sys.version_info < (3, 12) else "",
+        },
+        seed=run.seed,
+        deadline_s=DEADLINE_S,
+    )
+
+
+def _raise_lab_error(folder: Path, status: int) -> None:
+    if status == 0:
+        return
+    error = folder / "error.txt"
+    if not error.exists():
+        tail = "\n".join((folder / "console.log").read_text().splitlines()[-15:])
+        raise InfrastructureError(f"the lab exited with {status}:\n{tail}")
+    text = error.read_text().strip()
+    if status == SpecError.exit_code:
+        raise SpecError(text)
+    if status == Unavailable.exit_code:
+        raise Unavailable(text, remedy="choose another machine or kernel")
+    raise InfrastructureError(text)
+
+
+def topologies() -> dict[str, str]:
+    """Return the topologies there are, and the first line of what each says it is."""
+    trees = {
+        path.stem: ast.parse(path.read_text())
+        for path in sorted((_CHECKOUT / "topologies").glob("*.py"))
+    }
+    return {
+        name: (ast.get_docstring(tree) or "").partition("\n")[0]
+        for name, tree in trees.items()
+        if any(_assigns(each, "topos") for each in tree.body)
+    }
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(isinstance(each, ast.Name) and each.id == name for each in targets)
+
+
+def with_kernel(experiment: Experiment, name: str | None) -> Experiment:
+    """Return the experiment with all its variants on one kernel."""
+    if name is None:
+        return experiment
+    variants = tuple(replace(each, kernel=name) for each in experiment.variants)
+    return replace(experiment, variants=variants)

@@ -1,0 +1,70 @@
+"""What the words and counters of a report mean, and in what unit a claim is made."""
+
+from collections.abc import Mapping
+
+from testbed.claims import VerdictKind
+from testbed.spec.claim import Claim
+from testbed.trace.metrics import METRICS
+
+#: nstat counters, as Linux 6.x counts them. Source: include/uapi/linux/snmp.h, and the
+#: functions named.
+COUNTERS: Mapping[str, str] = {
+    "IpInReceives": (
+        "packets that IP received, ip_rcv_core(); one merged by GRO counts once. At the "
+        "sender of a bulk stream these are the ACKs"
+    ),
+    "IpOutRequests": (
+        "packets that IP was asked to send, __ip_local_out(); a GSO packet counts once, "
+        "so at the sender these are the TSO packets (and the few without payload)"
+    ),
+    "IpInDelivers": "packets that IP passed on to TCP; one merged by GRO counts once",
+    "TcpOutSegs": (
+        "segments sent, __tcp_transmit_skb(); a GSO packet counts all of its segments"
+    ),
+    "TcpInSegs": "packets that TCP received, tcp_v4_rcv(); a GRO packet counts once",
+    "TcpRetransSegs": "segments sent again, __tcp_retransmit_skb()",
+    "IpExtOutOctets": (
+        "bytes sent by IP, headers included; a GSO packet counts the headers of one "
+        "packet, so fewer packets mean fewer octets for the same payload"
+    ),
+    "IpExtInOctets": (
+        "bytes received by IP, headers included, one set of headers a GSO or GRO packet"
+    ),
+}
+
+SAMPLES: Mapping[str, str] = {
+    "cwnd": "congestion window, in segments (tcpi_snd_cwnd)",
+    "ssthresh": "slow start threshold, in segments; not set until slow start ends",
+    "pacing rate": "the rate the sender spaces its packets at (tcpi_pacing_rate)",
+    "srtt": "smoothed round-trip time (tcpi_rtt)",
+    "min_rtt": "the smallest round-trip time of the last minutes (tcpi_min_rtt)",
+}
+
+VERDICTS: Mapping[VerdictKind, str] = {
+    VerdictKind.REPRODUCED: "every value is within its tolerance of the one claimed",
+    VerdictKind.DIRECTION_ONLY: (
+        "values differ, but the change between the variants goes the claimed way and is "
+        "at least half as large (on a logarithmic scale)"
+    ),
+    VerdictKind.NOT_REPRODUCED: "neither the values nor the change are there",
+    VerdictKind.NOT_COMPARABLE: "a value that was claimed was not measured",
+}
+
+#: Shown for every experiment, in this order: what the sender's packets look like.
+PACKET_METRICS = ("tso_size", "tso_segs", "ack_stretch", "send_gap")
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric or an nstat counter."""
+    if metric in METRICS:
+        return METRICS[metric].unit
+    if "Octets" in metric:
+        return "octets"
+    if "Segs" in metric:
+        return "segments"
+    return "packets" if metric in COUNTERS else "events"
+
+
+def scope_of(claim: Claim) -> str:
+    """Return where a claimed value is seen, and in what unit: "sender, packets"."""
+    return f"{claim.on}, {unit_of(claim.metric)}"

@@ -1,0 +1,157 @@
+"""The terminal's table: claimed against measured, and what the packets looked like.
+
+One line holds one value claimed and measured, so that the numbers stand below each
+other and any number of variants fits 80 columns. All text is rich.Text, never markup:
+names and reasons come from files. Nothing is told by colour alone. Start with
+verdict_table.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from testbed.claims import Verdict, VerdictKind
+from testbed.report.meanings import PACKET_METRICS, scope_of, unit_of
+from testbed.report.numbers import amount, change, count, listed, plural
+from testbed.report.result import Result
+from testbed.store import Run
+
+_COLOURS = {
+    VerdictKind.REPRODUCED: "bold green",
+    VerdictKind.DIRECTION_ONLY: "bold yellow",
+    VerdictKind.NOT_REPRODUCED: "bold red",
+    VerdictKind.NOT_COMPARABLE: "bold magenta",
+}
+_STATISTICS = ("mean", "p50", "p90", "p99", "max")
+_BUILD_ID_DIGITS = 12
+
+
+def verdict_table(results: Sequence[Result]) -> RenderableType:
+    """Return what the terminal shows of some results, one after the other."""
+    parts = [part for result in results for part in _result(result)]
+    return Group(*parts) if parts else Text("nothing was run")
+
+
+def summary(result: Result) -> str:
+    """Count the verdicts in one line: "2 of 3 claims reproduced; 1 direction only"."""
+    if not result.verdicts:
+        return "void: no verdict" if result.voids else "no claim was made"
+    kinds = [verdict.kind for verdict in result.verdicts]
+    others = [
+        f"{kinds.count(kind)} {kind.value}"
+        for kind in VerdictKind
+        if kind in kinds and kind is not VerdictKind.REPRODUCED
+    ]
+    done = kinds.count(VerdictKind.REPRODUCED)
+    head = f"{done} of {plural(len(kinds), 'claim')} reproduced"
+    return "; ".join((head, *others))
+
+
+def _result(result: Result) -> Iterator[RenderableType]:
+    yield from _heading(result)
+    yield from (_void(run) for run in result.voids)
+    if result.verdicts:
+        yield _claims(result.verdicts)
+        yield from _reasons(result.verdicts)
+    yield Text(summary(result), style="bold")
+    if result.runs:
+        yield _packets(result)
+
+
+def _heading(result: Result) -> Iterator[Text]:
+    patch = result.experiment.patch
+    applied = [part for part in (patch.commit, patch.version) if part]
+    yield Text(f"{patch.subject} ({', '.join(applied) or 'never applied'})", "bold")
+    yield Text(f"experiment {result.experiment.name}")
+    ran: dict[str, list[str]] = {}
+    for run in result.stored():
+        variants = ran.setdefault(_ran_on(run), [])
+        variants.extend({run.variant} - set(variants))
+    for where, variants in ran.items():
+        told = where if len(ran) == 1 else f"{listed(variants)}: {where}"
+        yield Text(told)
+
+
+def _ran_on(run: Run) -> str:
+    build = run.kernel.build_id[:_BUILD_ID_DIGITS]
+    kernel = f"kernel {run.kernel.release} (build id {build})"
+    return f"{kernel}, machine {run.machine}, {run.clock} clock"
+
+
+def _void(run: Run) -> Text:
+    head = (f"void: {run.variant}, repeat {run.repeat}: ", "bold red")
+    return Text.assemble(head, run.why)
+
+
+def _table() -> Table:
+    return Table(
+        box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
+    )
+
+
+def _claims(verdicts: Sequence[Verdict]) -> Table:
+    table = _table()
+    table.add_column("claim", overflow="fold")
+    table.add_column("variant", overflow="fold")
+    for name in ("claimed", "measured", "differs"):
+        table.add_column(name, justify="right", no_wrap=True, overflow="fold")
+    table.add_column("verdict", overflow="fold", min_width=len("not reproduced"))
+    for verdict in verdicts:
+        _add_claim(table, verdict)
+    return table
+
+
+def _add_claim(table: Table, verdict: Verdict) -> None:
+    claim = verdict.claim
+    told = Text(verdict.kind.value, _COLOURS[verdict.kind])
+    heads = [Text(claim.metric, "bold"), Text(f"  {scope_of(claim)}")]
+    unit = unit_of(claim.metric)
+    for at, (variant, claimed) in enumerate(claim.claimed.items()):
+        measured = verdict.measured.get(variant)
+        table.add_row(
+            heads[at] if at < len(heads) else Text(),
+            Text(variant),
+            Text(amount(claimed, unit)),
+            Text(amount(measured, unit)),
+            Text(change(claimed, measured)),
+            told if at == 0 else Text(),
+        )
+    if len(claim.claimed) < len(heads):
+        table.add_row(heads[1])
+
+
+def _reasons(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
+    yield Text("why", "bold")
+    for verdict in verdicts:
+        claim = verdict.claim
+        reason = Text(f"{claim.metric}, {claim.on}: {verdict.why}")
+        yield Padding(reason, (0, 0, 0, 2))
+
+
+def _packets(result: Result) -> Table:
+    table = _table()
+    table.add_column("packets", overflow="fold")
+    for name in ("n", *_STATISTICS):
+        table.add_column(name, justify="right", no_wrap=True, overflow="fold")
+    measured = {name: result.first(name).metrics for name in result.variants()}
+    for metric in PACKET_METRICS:
+        variants = [name for name in measured if metric in measured[name]]
+        if not variants:
+            continue
+        table.add_row(Text.assemble((metric, "bold"), f"  {_unit_note(metric)}"))
+        for variant in variants:
+            each = measured[variant][metric]
+            found = each.summary()
+            values = [getattr(found, name) for name in _STATISTICS]
+            shown = [Text(amount(value, each.unit)) for value in values]
+            table.add_row(Text(f"  {variant}"), Text(count(found.n)), *shown)
+    return table
+
+
+def _unit_note(metric: str) -> str:
+    unit = unit_of(metric)
+    return "time" if unit == "ns" else unit

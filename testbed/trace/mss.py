@@ -1,0 +1,39 @@
+"""The mss of a flow without SYNs, inferred from its packets' lengths."""
+
+from itertools import product
+
+import numpy as np
+
+from testbed.trace.trace import Column
+
+#: What full segments hold on Ethernet and in jumbo frames: the MTU less the headers of
+#: IPv4 or IPv6 and TCP, with and without a timestamp option (12 bytes).
+USUAL = tuple(
+    mtu - ip - 20 - options
+    for mtu, ip, options in product((9000, 1500), (20, 40), (0, 12))
+)
+_SMALLEST = 536  # RFC 9293, 3.7.1: what any host accepts
+_LARGEST = 9216 - 40  # jumbo frames, as large as switches carry them
+_ETHERNET = 1460
+_MOST_CANDIDATES = 64
+
+
+def infer_mss(lengths: Column) -> int:
+    """Return the segment size that most packets are a whole number of.
+
+    lengths: payload bytes of each packet, at least one.  Of sizes that explain as many
+    packets a usual one wins, then the largest: packets of 2896 bytes are two segments
+    of 1448. When nothing is explained, it is the longest packet, within reason.
+    """
+    values, counts = np.unique(lengths, return_counts=True)
+    plausible = np.flatnonzero((values >= _SMALLEST) & (values <= _LARGEST))
+    commonest = plausible[np.argsort(-counts[plausible], kind="stable")]
+    seen = values[commonest[:_MOST_CANDIDATES]].tolist()
+
+    def merit(size: int) -> tuple[int, bool, int]:
+        return int(counts[values % size == 0].sum()), size in USUAL, size
+
+    explained, _, size = max(merit(size) for size in {*seen, *USUAL})
+    if explained:
+        return size
+    return max(_SMALLEST, min(int(values[-1]), _ETHERNET))

@@ -1,0 +1,185 @@
+"""Loading experiments: every shipped one, and every mistake with its file and line."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testbed.errors import SpecError
+from testbed.spec.codec import decode, encode
+from testbed.spec.experiment import Experiment
+from testbed.spec.load import (
+    DEFAULTS,
+    EXPERIMENTS,
+    experiment_names,
+    load_experiment,
+    parse_experiment,
+)
+from testbed.spec.located import read_yaml
+
+GOOD = """\
+question: Does it?
+patch: {subject: s, author: a, date: d, mail: m, fate: f}
+path: {rtt: 1ms, rate: 1gbit, queue: 10}
+workload: {bytes: 1000}
+variants:
+  before: {switches: {tcp.x: 1}}
+  after: {}
+claims:
+  - {metric: TcpOutSegs, before: 10, after: 20, within: 5%, source: here}
+"""
+
+
+def load(tmp_path: Path, text: str, settings: tuple[str, ...] = ()) -> Experiment:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return load_experiment(str(path), settings)
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_every_shipped_experiment_loads(name: str) -> None:
+    experiment = load_experiment(name)
+
+    assert experiment.name == name
+    assert len(experiment.variants) >= 2
+    assert experiment.claims
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_an_experiment_survives_being_stored(name: str) -> None:
+    experiment = load_experiment(name)
+
+    assert decode(Experiment, encode(experiment)) == experiment
+
+
+def test_a_variant_is_defaults_then_experiment_then_its_own(tmp_path: Path) -> None:
+    before, after = load(tmp_path, GOOD).variants
+
+    assert before.switches == {"tcp.x": "1"}
+    assert after.switches == {}
+    assert before.path.rtt == after.path.rtt == 1_000_000
+    assert before.workload.bytes == 1000
+    assert before.workload.congestion == "cubic"
+    assert before.sender.qdisc.kind == "fq"
+
+
+def test_set_changes_every_variant(tmp_path: Path) -> None:
+    settings = ("path.rtt=7ms", "sender.sysctls.net.ipv4.tcp_sack=0")
+    experiment = load(tmp_path, GOOD, settings)
+
+    assert {each.path.rtt for each in experiment.variants} == {7_000_000}
+    assert experiment.variants[1].sender.sysctls == {"net.ipv4.tcp_sack": "0"}
+
+
+def test_set_takes_a_whole_mapping(tmp_path: Path) -> None:
+    experiment = load(tmp_path, GOOD, ("switches={tcp.y: 2}",))
+
+    assert experiment.variants[0].switches == {"tcp.x": "1", "tcp.y": "2"}
+
+
+def test_a_claim_without_a_tolerance_of_its_own_has_the_usual_one(tmp_path) -> None:
+    text = GOOD.replace("within: 5%", "within: {after: 5%}")
+    (claim,) = load(tmp_path, text).claims
+
+    assert claim.within == {"before": 0.10, "after": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        pytest.param(
+            "queue: 10}",
+            "queue: 10, bw: 3}",
+            r"mine.yaml:3: path: a path has no 'bw'; it has: rtt, rate",
+            id="unknown-key-in-path",
+        ),
+        pytest.param(
+            "question:",
+            "colour: red\nquestion:",
+            r"mine.yaml:1: unknown key 'colour' in the experiment; known here: ",
+            id="unknown-key",
+        ),
+        pytest.param(
+            "{bytes: 1000}",
+            "{bytes: 1000, speed: 1}",
+            r"mine.yaml:4: unknown key 'speed' in variant|workload; known here: bytes",
+            id="unknown-key-in-workload",
+        ),
+        pytest.param("rtt: 1ms", "rtt: 1", r"mine.yaml:3: .*not a time", id="no-unit"),
+        pytest.param(
+            "{bytes: 1000}", "{}", "either bytes or a duration", id="no-amount"
+        ),
+        pytest.param(
+            "question: Does it?", "patches: 1", "needs the key 'question'", id="no-key"
+        ),
+        pytest.param(
+            "before: {s", "before: {sender: 3, s", "is a mapping", id="no-mapping"
+        ),
+        pytest.param("after: {}", "before: {}", ":7: before stands", id="key-twice"),
+        pytest.param(
+            "variants:", "variants: [", "mine.yaml:[0-9]+: not good YAML", id="syntax"
+        ),
+        pytest.param(
+            "metric: TcpOutSegs, before: 10",
+            "metric: TcpOutSegs, before: soon",
+            "mine.yaml:9: before: 'soon' is no quantity",
+            id="claim-value",
+        ),
+        pytest.param(
+            "question: Does it?",
+            "question: &a [*a]",
+            "aliases are not taken",
+            id="alias",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path, old, new, complaint) -> None:
+    with pytest.raises(SpecError, match=complaint):
+        load(tmp_path, GOOD.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        pytest.param("path.rtt", "write KEY=VALUE", id="no-equals"),
+        pytest.param("path.rtt=[", "is no YAML value", id="no-yaml"),
+        pytest.param("path.rtt=5", "--set path.rtt=5: .*not a time", id="no-unit"),
+        pytest.param("nothing=5", "unknown key 'nothing'", id="unknown-key"),
+    ],
+)
+def test_a_mistaken_setting_is_named(tmp_path, setting, complaint) -> None:
+    with pytest.raises(SpecError, match=complaint):
+        load(tmp_path, GOOD, (setting,))
+
+
+def test_an_unknown_experiment_lists_the_known_ones() -> None:
+    with pytest.raises(SpecError, match="known: .*refine-tso-autosizing"):
+        load_experiment("no-such-thing")
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(SpecError, match=r"nowhere.yaml: No such file"):
+        load_experiment("nowhere.yaml")
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_an_experiment_or_a_spec_error(tmp_path_factory, junk) -> None:
+    path = tmp_path_factory.mktemp("junk") / "x.yaml"
+    path.write_bytes(junk)
+
+    with pytest.raises(SpecError):
+        load_experiment(str(path))
+
+
+@given(st.text(alphabet="abcpath: {}[]\n-&*'\"1ms,qruetn", max_size=80))
+def test_any_text_after_a_good_start_is_handled(text: str) -> None:
+    path = EXPERIMENTS / "refine-tso-autosizing.yaml"
+    defaults = read_yaml(EXPERIMENTS / DEFAULTS)
+    junk = path.with_name(path.name)
+    try:
+        outcome = parse_experiment("x", read_yaml(junk), defaults, (f"path={text}",))
+    except SpecError:
+        outcome = None
+
+    assert outcome is None or outcome.variants

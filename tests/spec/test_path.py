@@ -1,0 +1,76 @@
+"""Paths: half the delay each way, the bottleneck towards the receiver."""
+
+import pytest
+
+from testbed.errors import SpecError
+from testbed.spec.path import Path, parse_path, towards_receiver, towards_sender
+
+LONG = Path(rtt=40_000_001, rate=10**9, queue=1000, loss=0.01)
+
+
+def test_the_bottleneck_faces_the_receiver() -> None:
+    port = towards_receiver(LONG)
+
+    assert port.kind == "netem"
+    assert port.options == {
+        "delay": 20_000_000,
+        "loss": 0.01,
+        "rate": 10**9,
+        "limit": 1000,
+    }
+
+
+def test_the_two_halves_of_the_delay_add_up_to_the_rtt() -> None:
+    there, back = towards_receiver(LONG), towards_sender(LONG)
+
+    assert there.options["delay"] + back.options["delay"] == LONG.rtt
+
+
+def test_nothing_is_lost_on_the_way_back() -> None:
+    assert "loss" not in towards_sender(LONG).options
+
+
+def test_tbf_holds_the_rate_behind_a_netem_that_only_delays() -> None:
+    path = Path(rtt=100_000, rate=10**9, queue=100, shaper="tbf")
+    netem, tbf = towards_receiver(path).chain()
+
+    assert "rate" not in netem.options
+    assert tbf.kind == "tbf"
+    assert tbf.options["limit"] == 100 * 1500
+
+
+def test_htb_has_the_queue_that_was_asked_for_below_it() -> None:
+    path = Path(rtt=100_000, rate=10**9, queue=100, shaper="htb", discipline="fq_codel")
+
+    assert [each.kind for each in towards_receiver(path).chain()] == [
+        "netem",
+        "htb",
+        "fq_codel",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        pytest.param({"rtt": "1ms", "queue": 9}, "a path needs rate", id="no-rate"),
+        pytest.param(
+            {"rtt": "1ms", "rate": 0, "queue": 9}, "needs a rate", id="zero-rate"
+        ),
+        pytest.param(
+            {"rtt": "1ms", "rate": "1gbit", "queue": 0}, "above 0", id="no-queue"
+        ),
+        pytest.param(
+            {"rtt": "1ms", "rate": "1gbit", "queue": 9, "bw": 1},
+            "a path has no 'bw'; it has: rtt, rate",
+            id="unknown-key",
+        ),
+        pytest.param(
+            {"rtt": "1ms", "rate": "1gbit", "queue": 9, "discipline": "fq_codel"},
+            "fq_codel needs the shaper htb",
+            id="discipline-without-shaper",
+        ),
+    ],
+)
+def test_a_path_that_cannot_be_built_is_refused(values, complaint) -> None:
+    with pytest.raises(SpecError, match=complaint):
+        parse_path(values)

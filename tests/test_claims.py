@@ -1,0 +1,56 @@
+"""Verdicts: how near is reproduced, what counts as the same direction."""
+
+import pytest
+from builders import a_claim
+
+from testbed.claims import VerdictKind, judge_claim
+
+FEWER = a_claim({"before": 600, "after": 200})
+SAME = a_claim({"before": 100, "after": 100})
+ONE = a_claim({"after": 41})
+NONE = a_claim({"before": 0, "after": 0})
+
+
+@pytest.mark.parametrize(
+    ("claim", "measured", "kind"),
+    [
+        pytest.param(FEWER, (600, 200), VerdictKind.REPRODUCED, id="exact"),
+        pytest.param(FEWER, (660, 180), VerdictKind.REPRODUCED, id="at-the-edge"),
+        pytest.param(FEWER, (661, 200), VerdictKind.DIRECTION_ONLY, id="one-beyond"),
+        pytest.param(FEWER, (1200, 400), VerdictKind.DIRECTION_ONLY, id="same-ratio"),
+        pytest.param(FEWER, (600, 330), VerdictKind.DIRECTION_ONLY, id="half-way"),
+        pytest.param(
+            FEWER, (600, 360), VerdictKind.NOT_REPRODUCED, id="less-than-half"
+        ),
+        pytest.param(FEWER, (600, 600), VerdictKind.NOT_REPRODUCED, id="no-change"),
+        pytest.param(FEWER, (200, 600), VerdictKind.NOT_REPRODUCED, id="other-way"),
+        pytest.param(FEWER, (600, 0), VerdictKind.NOT_REPRODUCED, id="to-nothing"),
+        pytest.param(FEWER, (600, None), VerdictKind.NOT_COMPARABLE, id="unknown"),
+        pytest.param(SAME, (95, 105), VerdictKind.REPRODUCED, id="unchanged"),
+        pytest.param(SAME, (200, 210), VerdictKind.DIRECTION_ONLY, id="unchanged-else"),
+        pytest.param(SAME, (200, 300), VerdictKind.NOT_REPRODUCED, id="changed"),
+        pytest.param(NONE, (0, 0), VerdictKind.REPRODUCED, id="none-claimed-none-seen"),
+        pytest.param(NONE, (0, 1), VerdictKind.NOT_REPRODUCED, id="one-seen"),
+    ],
+)
+def test_a_claim_of_two_values_is_judged(claim, measured, kind) -> None:
+    values = dict(zip(("before", "after"), measured, strict=True))
+
+    assert judge_claim(claim, values).kind is kind
+
+
+def test_a_claim_of_one_value_has_no_direction() -> None:
+    assert judge_claim(ONE, {"after": 41}).kind is VerdictKind.REPRODUCED
+    assert judge_claim(ONE, {"after": 15}).kind is VerdictKind.NOT_REPRODUCED
+
+
+def test_the_reason_names_each_side_and_its_tolerance() -> None:
+    verdict = judge_claim(FEWER, {"before": 577, "after": 300})
+
+    assert verdict.why == "before -3.8%, within 10%; after +50.0%, outside 10%"
+
+
+def test_a_missing_value_is_the_reason() -> None:
+    verdict = judge_claim(FEWER, {"before": 577, "after": None})
+
+    assert verdict.why == "no TcpOutSegs in after"

@@ -1,0 +1,143 @@
+"""Processes: what they print, how they end, and that none outlives its deadline."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import CommandError, Unavailable
+from testbed.process import Stop, run, stream
+
+FOREVER = "import time; print('up', flush=True); time.sleep(600)"
+#: A parent that starts a child in its own group, tells the child's pid, and waits.
+FAMILY = (
+    "import subprocess, sys; child = subprocess.Popen(['sleep', '600']); "
+    "print(child.pid, flush=True); child.wait()"
+)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until_dead(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not alive(pid)
+
+
+def test_what_a_command_printed_is_returned() -> None:
+    assert run(("echo", "hello"), timeout_s=10) == "hello\n"
+
+
+def test_lines_arrive_without_their_ends_in_order() -> None:
+    lines: list[str] = []
+
+    done = stream(("printf", "a\\nb\\r\\nc"), lines.append, timeout_s=10)
+
+    assert lines == ["a", "b", "c"]
+    assert done.status == 0
+
+
+def test_a_failing_command_tells_its_status_and_output() -> None:
+    with pytest.raises(CommandError, match="exited with 3: told you"):
+        run(("sh", "-c", "echo told you; exit 3"), timeout_s=10)
+
+
+def test_a_missing_program_is_unavailable_with_a_remedy() -> None:
+    with pytest.raises(Unavailable, match="cannot start `no-such-program`"):
+        run(("no-such-program",), timeout_s=10)
+
+
+def test_a_command_past_its_deadline_is_killed() -> None:
+    done = stream((sys.executable, "-c", FOREVER), lambda _line: None, timeout_s=0.5)
+
+    assert done.timed_out
+    assert done.status == -signal.SIGKILL
+
+
+def test_run_calls_a_passed_deadline_a_failure() -> None:
+    with pytest.raises(CommandError, match="no end after 0.2 s"):
+        run(("sleep", "600"), timeout_s=0.2)
+
+
+def test_children_go_with_their_parent_at_the_deadline() -> None:
+    lines: list[str] = []
+
+    stream((sys.executable, "-c", FAMILY), lines.append, timeout_s=1.5)
+
+    assert wait_until_dead(int(lines[0]))
+
+
+def test_an_exception_in_the_listener_ends_the_process() -> None:
+    seen: list[int] = []
+
+    def refuse(line: str) -> None:
+        seen.append(int(line))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stream((sys.executable, "-c", FAMILY), refuse, timeout_s=60)
+
+    assert wait_until_dead(seen[0])
+
+
+def test_stop_ends_it_from_another_thread() -> None:
+    stop = Stop()
+    ended = []
+    up = threading.Event()
+
+    def work() -> None:
+        argv = (sys.executable, "-c", FOREVER)
+        ended.append(stream(argv, lambda _line: up.set(), timeout_s=60, stop=stop))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    up.wait(10)
+    stop.set()
+    thread.join(10)
+
+    assert ended[0].status == -signal.SIGKILL
+    assert not ended[0].timed_out
+
+
+def test_after_stop_nothing_more_runs() -> None:
+    stop = Stop()
+    stop.set()
+
+    done = stream(("sleep", "600"), lambda _line: None, timeout_s=60, stop=stop)
+
+    assert done.status == -signal.SIGKILL
+
+
+def test_a_process_dies_when_the_program_is_killed() -> None:
+    program = (
+        "from testbed.process import stream\n"
+        f"stream(({sys.executable!r}, '-c', {FAMILY!r}), "
+        "lambda line: print(line, flush=True), timeout_s=600)\n"
+    )
+    reader, writer = os.pipe()
+    pid = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-c", program],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1)],
+    )
+    os.close(writer)
+    with os.fdopen(reader) as told:
+        child_of_child = int(told.readline())
+        middle = int(Path(f"/proc/{child_of_child}/stat").read_text().split()[3])
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    assert wait_until_dead(middle)
+    os.kill(child_of_child, signal.SIGKILL)

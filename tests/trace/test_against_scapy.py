@@ -1,0 +1,78 @@
+"""What we decode is what scapy decodes."""
+
+from pathlib import Path
+
+import pytest
+
+from testbed.trace.packets import Headers, decode
+from testbed.trace.read_pcapng import read_pcapng
+from tests.trace.craft import (
+    FIN,
+    SYN,
+    TIMESTAMPS,
+    Talk,
+    ethernet,
+    ipv6_header,
+    mss_option,
+    tcp_header,
+)
+
+layers = pytest.importorskip("scapy.layers.all")
+utils = pytest.importorskip("scapy.utils")
+
+
+def crafted() -> Talk:
+    talk = Talk(client_isn=2**32 - 700).handshake(mss_option(1460) + TIMESTAMPS)
+    talk.client(length=30_000, ack=0, options=TIMESTAMPS).server(ack=30_000)
+    talk.client(seq=30_000, length=9, ack=0, flags=FIN).server(flags=SYN, window=1)
+    tagged = ethernet(0x86DD, tags=bytes.fromhex("88a8000781000009"))
+    frame = tagged + ipv6_header(20 + 5) + tcp_header((7, 9), seq=5, ack=6) + b"hello"
+    talk.packets.append((12_345_678_901, frame, len(frame)))
+    return talk
+
+
+def row(packet) -> tuple[object, ...]:
+    """Return the columns of Headers that scapy knows of."""
+    tcp = packet[layers.TCP]
+    ip = packet[layers.IPv6] if layers.IPv6 in packet else packet[layers.IP]
+    total = ip.plen if layers.IPv6 in packet else ip.len - 4 * ip.ihl
+    fields = (tcp.sport, tcp.dport, tcp.seq, tcp.ack, int(tcp.flags), tcp.window)
+    length = total - 4 * tcp.dataofs
+    return (int(packet.time * 10**9), ip.src, ip.dst, *fields, length)
+
+
+def rows(headers: Headers, addresses: tuple[str, ...]) -> list[tuple[object, ...]]:
+    columns = (headers.sport, headers.dport, headers.seq, headers.ack)
+    numbers = (*columns, headers.flags, headers.window, headers.length)
+    return list(
+        zip(
+            headers.time_ns.tolist(),
+            map(addresses.__getitem__, headers.src),
+            map(addresses.__getitem__, headers.dst),
+            *(column.tolist() for column in numbers),
+            strict=True,
+        )
+    )
+
+
+def test_a_crafted_capture_is_decoded_as_scapy_decodes_it(tmp_path: Path) -> None:
+    path = tmp_path / "crafted.pcapng"
+    path.write_bytes(crafted().written())
+
+    packets = decode(read_pcapng(path.read_bytes(), "x"))
+
+    wanted = [row(packet) for packet in utils.rdpcap(str(path))]
+    assert rows(packets.headers, packets.addresses) == wanted
+    assert packets.skipped == {}
+
+
+def test_wire_lengths_and_directions_are_what_scapy_reads(tmp_path: Path) -> None:
+    path = tmp_path / "crafted.pcapng"
+    path.write_bytes(crafted().written())
+
+    table = read_pcapng(path.read_bytes(), "x").table
+
+    with utils.PcapNgReader(str(path)) as reader:
+        read = list(reader)
+    assert table.wire.tolist() == [packet.wirelen for packet in read]
+    assert table.direction.tolist() == [packet.direction or 0 for packet in read]
