@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -20,11 +21,12 @@ from rich.table import Table
 
 import testbed
 from testbed.claims import VerdictKind
-from testbed.errors import SpecError, TestbedError
+from testbed.errors import TestbedError
 from testbed.export import results_json
 from testbed.kernels.build import cached, ensure
-from testbed.kernels.cache import cache_dir, list_built
+from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
+from testbed.kernels.resolve import resolve
 from testbed.pipeline import (
     MACHINES,
     Plan,
@@ -114,7 +116,8 @@ def _add_kernel(kernel: argparse.ArgumentParser) -> None:
         command=_kernel_list
     )
     build = verbs.add_parser("build", help="build a kernel, or find it in the cache")
-    build.add_argument("name", nargs="?", default="6.12")
+    build.add_argument("kernel", nargs="?", default="6.12", help="what to start from")
+    build.add_argument("--name", help="what to call it, for run --kernel NAME")
     build.add_argument("--source", type=Path, help="a kernel tree or tarball")
     build.add_argument(
         "--patch", type=Path, action="append", default=[], metavar="FILE"
@@ -123,7 +126,7 @@ def _add_kernel(kernel: argparse.ArgumentParser) -> None:
         "--config", type=Path, action="append", default=[], metavar="FILE"
     )
     build.set_defaults(command=_kernel_build)
-    show = verbs.add_parser("show", help="the identity of a built kernel")
+    show = verbs.add_parser("show", help="the identity of a kernel (built if need be)")
     show.add_argument("name", nargs="?", default="6.12")
     show.set_defaults(command=_kernel_show)
 
@@ -210,7 +213,9 @@ def _kernel_list(_arguments: argparse.Namespace) -> int:
 
 
 def _kernel_build(arguments: argparse.Namespace) -> int:
-    kernel = find_kernel(arguments.name)
+    kernel = find_kernel(arguments.kernel)
+    if arguments.name:
+        kernel = replace(kernel, name=arguments.name)
     if arguments.source:
         kernel = replace(kernel, source=arguments.source, package=None)
     kernel = replace(
@@ -225,11 +230,7 @@ def _kernel_build(arguments: argparse.Namespace) -> int:
 
 
 def _kernel_show(arguments: argparse.Namespace) -> int:
-    built = cached(find_kernel(arguments.name))
-    if built is None:
-        raise SpecError(
-            f"{arguments.name} is not built (the cache is {cache_dir()}); "
-            f"python -m testbed kernel build {arguments.name} builds it"
-        )
+    with watching(Console(stderr=True)) as watch:
+        built = resolve(arguments.name, partial(watch.kernel, arguments.name))
     print(json.dumps({"image": str(built.image), **encode(built.identity)}, indent=1))
     return 0

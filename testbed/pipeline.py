@@ -21,9 +21,8 @@ from testbed.errors import (
     TestbedError,
     Unavailable,
 )
-from testbed.kernels.build import ensure
 from testbed.kernels.progress import Progress
-from testbed.kernels.registry import find_kernel
+from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Machine
 from testbed.machine.uml import UmlMachine
 from testbed.measured import MeasuredRun
@@ -97,11 +96,7 @@ def run_experiment(experiment: Experiment, plan: Plan, watch: Watch) -> Path:
 def build_kernels(experiment: Experiment, watch: Watch) -> dict[str, BuiltKernel]:
     """Return the kernels an experiment needs, built first if need be."""
     names = dict.fromkeys(each.kernel for each in experiment.variants)
-    kernels = {name: find_kernel(name) for name in names}
-    return {
-        name: ensure(kernel, partial(watch.kernel, name))
-        for name, kernel in kernels.items()
-    }
+    return {name: resolve(name, partial(watch.kernel, name)) for name in names}
 
 
 def measured_result(folder: Path) -> Result:

@@ -82,7 +82,7 @@ class BuildFolder:
         return kept if kept.is_file() else self.tree / path
 
     def kconfigs(self) -> Iterator[Path]:
-        """Find the Kconfig files that ARCH=um reads, its own first, in a fixed order."""
+        """Find the Kconfig files ARCH=um reads, its own first, in a fixed order."""
         for pattern in ("arch/um/**/Kconfig*", "arch/x86/um/Kconfig*", "arch/Kconfig"):
             yield from sorted(self.tree.glob(pattern))
         for top in sorted(self.tree.iterdir()):

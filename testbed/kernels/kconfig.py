@@ -61,15 +61,14 @@ def refused(
 def explain(option: Refused, kconfigs: Iterable[Path], tree: Path) -> str:
     """Say what was asked, what came, and the likely reason, from the Kconfig files."""
     symbol = option.name.removeprefix("CONFIG_")
-    start = re.compile(rf"^(?:menu)?config {symbol}$", re.MULTILINE)
+    start = re.compile(rf"^[ \t]*(?:menu)?config {symbol}$", re.MULTILINE)
     for path in kconfigs:
         text = path.read_text(encoding="utf-8", errors="replace")
         if match := start.search(text):
-            line = text.count("\n", 0, match.start()) + 1
+            before, after = text[: match.start()], text[match.end() :]
+            line = before.count("\n") + 1
             place = f"{path.relative_to(tree)}:{line}"
-            return (
-                f"{_difference(option)}; {_reason(option, text[match.end() :], place)}"
-            )
+            return f"{_difference(option)}; {_reason(option, before, after)} ({place})"
     return f"{_difference(option)}; this kernel has no option of that name"
 
 
@@ -77,14 +76,18 @@ def _difference(option: Refused) -> str:
     return f"{option.name}: asked for {option.asked}, got {option.got}"
 
 
-def _reason(option: Refused, following: str, place: str) -> str:
-    """Guess from the lines of the option's own entry, which ends at the next one."""
-    entry = re.split(r"^(?:menu)?config ", following, maxsplit=1, flags=re.MULTILINE)[0]
+def _reason(option: Refused, before: str, after: str) -> str:
+    """Guess from the option's own entry, which ends where the next one starts."""
+    entry = re.split(r"^\s*(?:menu)?config ", after, maxsplit=1, flags=re.MULTILINE)[0]
     needs = re.findall(r"^\s+depends on (.+)$", entry, re.MULTILINE)
+    prompt = r'^\s+(?:bool|tristate|int|hex|string|prompt)\s+"'
+    choices = re.findall(r"^\s*(choice|endchoice)\b", before, re.MULTILINE)
     if option.asked == NOT_SET:
-        return f"something else that is on selects it ({place})"
-    if not re.search(r'^\s+(?:bool|tristate|int|hex|string|prompt)\s+"', entry, re.M):
-        return f"it cannot be set by hand ({place})"
+        return "something else that is on selects it"
+    if not re.search(prompt, entry, re.MULTILINE):
+        return "it cannot be set by hand"
+    if choices and choices[-1] == "choice":
+        return "it is one of a choice, and another one of it was taken"
     if needs:
-        return f"it depends on {' && '.join(needs)} ({place})"
-    return f"a menu around it is off, or the value is out of range ({place})"
+        return f"it depends on {' && '.join(needs)}"
+    return "a menu around it is off, or the value is out of range"

@@ -10,12 +10,12 @@ from testbed.trace.metrics import METRICS
 #: functions named.
 COUNTERS: Mapping[str, str] = {
     "IpInReceives": (
-        "packets that IP received, ip_rcv_core(); one merged by GRO counts once. At the "
-        "sender of a bulk stream these are the ACKs"
+        "packets that IP received, ip_rcv_core(); one merged by GRO counts once. At "
+        "the sender of a bulk stream these are the ACKs"
     ),
     "IpOutRequests": (
-        "packets that IP was asked to send, __ip_local_out(); a GSO packet counts once, "
-        "so at the sender these are the TSO packets (and the few without payload)"
+        "packets that IP was asked to send, __ip_local_out(); a GSO packet counts "
+        "once, so at the sender these are the TSO packets (and a few without payload)"
     ),
     "IpInDelivers": "packets that IP passed on to TCP; one merged by GRO counts once",
     "TcpOutSegs": (
@@ -43,8 +43,8 @@ SAMPLES: Mapping[str, str] = {
 VERDICTS: Mapping[VerdictKind, str] = {
     VerdictKind.REPRODUCED: "every value is within its tolerance of the one claimed",
     VerdictKind.DIRECTION_ONLY: (
-        "values differ, but the change between the variants goes the claimed way and is "
-        "at least half as large (on a logarithmic scale)"
+        "values differ, but the change between the variants goes the claimed way and "
+        "is at least half as large (on a logarithmic scale)"
     ),
     VerdictKind.NOT_REPRODUCED: "neither the values nor the change are there",
     VerdictKind.NOT_COMPARABLE: "a value that was claimed was not measured",

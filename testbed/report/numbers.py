@@ -47,15 +47,15 @@ def count(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """Write part of a whole in percent: "12.5 %". Nothing of nothing is no share."""
-    return f"{part / whole:.1%}".replace("%", " %") if whole else NOTHING
+    """Write part of a whole in percent: "12.5%". Nothing of nothing is no share."""
+    return f"{part / whole:.1%}" if whole else NOTHING
 
 
 def change(claimed: float, measured: float | None) -> str:
-    """Write by how much a measured value differs from the one claimed: "+1.2 %"."""
+    """Write by how much a measured value differs from the one claimed: "+1.2%"."""
     if measured is None or not claimed:
         return NOTHING
-    return f"{measured / claimed - 1:+.1%}".replace("%", " %")
+    return f"{measured / claimed - 1:+.1%}"
 
 
 def milliseconds(ns: float) -> str:

@@ -3,8 +3,8 @@
 No function here reads anything but its arguments, and none keeps anything: no pyplot,
 no window, no global figure. The same numbers give the same bytes, and the ids within a
 picture begin with its name, so that many fit on one page. A variant has one colour and
-one marker everywhere; the colours differ in lightness too, for grey print and every kind
-of colour vision. What was measured is drawn solid. Start with Side.
+one marker everywhere; the colours differ in lightness too, for grey print and for every
+kind of colour vision. What was measured is drawn solid. Start with Side.
 """
 
 import io
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
 from testbed.trace.metrics import tso_segs
@@ -36,9 +38,14 @@ _INK, _QUIET, _ALERT = "#222222", "#767676", "#b00020"
 _MOST_MARKS = 4000
 _MOST_BINS = 48
 _BYTES = 1000.0
+_NONE_YET = -(1 << 62)  # below every sequence number
 _NO_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH: not set yet
+_MARKERS = 12  # on a line of TCP_INFO samples
+#: TCP_INFO fields to what the axes show: bytes/s to Mbit/s, us to ms.
+_SCALES = {"pacing_rate": 8e-6, "rtt": 1e-3, "min_rtt": 1e-3}
 
-_SETTINGS: Mapping[str, object] = {
+#: Keys are Any because matplotlib's own type for them is a list of them all.
+_SETTINGS: Mapping[Any, object] = {
     "axes.axisbelow": True,
     "axes.edgecolor": _QUIET,
     "axes.grid": True,
@@ -62,33 +69,50 @@ _SETTINGS: Mapping[str, object] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One variant, as it is drawn. tcp_info: samples, times in us, rates in bytes/s."""
+    """One variant, as it is drawn.
+
+    place: among the variants of its experiment, which fixes its colour.  tcp_info:
+    samples, times in us, rates in bytes/s.
+    """
 
     name: str
+    place: int
     trace: Trace
     tcp_info: Sequence[Mapping[str, int]]
 
+    @property
+    def colour(self) -> str:
+        """The colour of this variant in every picture."""
+        return _STYLES[self.place % len(_STYLES)][0]
+
+    @property
+    def marker(self) -> str:
+        """The marker of this variant in every picture."""
+        return _STYLES[self.place % len(_STYLES)][1]
+
 
 def distribution(
-    name: str, samples: Mapping[str, Samples], *, event: str, quantity: str
+    name: str, sides: Sequence[tuple[Side, Samples]], *, event: str, quantity: str
 ) -> str:
     """Draw how often each value occurs, and the share of values at or below it.
 
-    samples: by variant.  event, quantity: what a sample is, and is of ("ACK",
-    "segments acknowledged").
+    event, quantity: what a sample is, and is of ("ACK", "segments acknowledged").
     """
-    with _picture(name, _PANEL_HEIGHT * 1.15) as (figure, out):
+    with _picture(name, _PANEL_HEIGHT * 1.25) as (figure, out):
         left, right = figure.subplots(1, 2)
-        edges = _edges(list(samples.values()))
-        for at, (variant, values) in enumerate(samples.items()):
-            _bars(left, at, len(samples), values, edges)
-            _staircase(right, at, f"{variant} (n = {len(values)})", values)
+        edges = _edges([values for _side, values in sides])
+        for at, (side, values) in enumerate(sides):
+            _bars(left, side, (at, len(sides)), values, edges)
+            _staircase(right, side, values)
         for axes in (left, right):
             axes.set_xlabel(f"{quantity} per {event}")
             axes.set_xlim(edges[0], edges[-1])
-        left.set_ylabel(f"{event}s")
-        right.set_ylabel(f"{event}s with at most so many (%)")
-        right.set_ylim(0, 102)
+        left.set_ylabel(f"{event}s (log scale)")
+        left.set_yscale("log")
+        left.set_ylim(bottom=0.7)  # so that a single one can be seen
+        left.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        right.set_ylabel(f"{event}s at or below (%)")
+        right.set_ylim(0, 103)
         right.legend(loc="lower right")
     return out[0]
 
@@ -96,34 +120,36 @@ def distribution(
 def tso_over_time(name: str, sides: Sequence[Side]) -> str:
     """Draw the segments in each packet at the time it was sent, a panel a variant."""
     with _picture(name, _PANEL_HEIGHT * len(sides)) as (figure, out):
-        panels = _panels(figure, sides, shared_y=True)
-        for at, (axes, side) in enumerate(zip(panels, sides, strict=True)):
-            colour, marker = _STYLES[at % len(_STYLES)]
-            times = _ms(side, side.trace.time_ns)
-            sizes = tso_segs(side.trace)
+        panels = _panels(figure, sides, shared=True)
+        top = 1
+        for axes, side in zip(panels, sides, strict=True):
+            times, sizes = _ms(side, side.trace.time_ns), tso_segs(side.trace)
             pixels = len(times) > _MOST_MARKS
-            axes.vlines(
-                times, 0, sizes, colour, lw=0.7, alpha=0.45, rasterized=pixels
-            )
+            ink = side.colour
+            axes.vlines(times, 0, sizes, ink, lw=0.7, alpha=0.45, rasterized=pixels)
             axes.plot(
-                times, sizes, marker, color=colour, ms=2.6, mew=0, rasterized=pixels
+                *(times, sizes, side.marker),
+                color=ink,
+                ms=2.8,
+                mew=0,
+                rasterized=pixels,
             )
             axes.set_ylabel("segments per packet")
-            axes.set_ylim(bottom=0)
+            top = max(top, *sizes.tolist())
+        panels[0].set_ylim(0, top * 1.06)
     return out[0]
 
 
 def sequence(name: str, sides: Sequence[Side]) -> str:
     """Draw what was sent, acknowledged and allowed over time, a panel a variant."""
-    with _picture(name, _PANEL_HEIGHT * 1.3 * len(sides)) as (figure, out):
-        panels = _panels(figure, sides, shared_y=True)
-        for at, (axes, side) in enumerate(zip(panels, sides, strict=True)):
-            _sent(axes, at, side, width=1.1)
+    with _picture(name, _PANEL_HEIGHT * 1.35 * len(sides)) as (figure, out):
+        panels = _panels(figure, sides, shared=True)
+        for axes, side in zip(panels, sides, strict=True):
+            _sent(axes, side, width=1.1)
             _acknowledged(axes, side)
             _sequence_axis(axes)
-        top = max((_highest(side.trace) for side in sides), default=0)
+        top = max(highest(side.trace) for side in sides)
         panels[0].set_ylim(0, max(top, 1) / _BYTES * 1.04)
-        panels[0].legend(loc="upper left")
     return out[0]
 
 
@@ -134,16 +160,14 @@ def sequence_zoom(
 
     windows: the first and last ns of each side, all of one length.
     """
-    with _picture(name, _PANEL_HEIGHT * 1.3 * len(sides)) as (figure, out):
-        panels = _panels(figure, sides, shared_y=False)
-        for at, (axes, side) in enumerate(zip(panels, sides, strict=True)):
-            begin, end = windows[at]
-            _sent(axes, at, side, width=2.2)
+    with _picture(name, _PANEL_HEIGHT * 1.35 * len(sides)) as (figure, out):
+        panels = _panels(figure, sides, shared=False)
+        for axes, side, window in zip(panels, sides, windows, strict=True):
+            _sent(axes, side, width=2.4)
             _acknowledged(axes, side)
-            _zoom(axes, side, begin, end)
-            _ack_marks(axes, side, begin, end)
+            _zoom(axes, side, window)
+            _ack_marks(axes, side, window)
             _sequence_axis(axes)
-        panels[0].legend(loc="upper left")
     return out[0]
 
 
@@ -152,21 +176,20 @@ def sender_state(name: str, sides: Sequence[Side]) -> str:
     with _picture(name, _PANEL_HEIGHT * 3) as (figure, out):
         window, rate, trip = figure.subplots(3, 1, sharex=True)
         for at, side in enumerate(sides):
-            _track(window, at, side, "snd_cwnd", label=f"{side.name}: cwnd")
-            _limit(window, at, side, "snd_ssthresh", label=f"{side.name}: ssthresh")
-            _track(rate, at, side, "pacing_rate", scale=8e-6, label=side.name)
-            _track(trip, at, side, "rtt", scale=1e-3, label=f"{side.name}: srtt")
-            _limit(
-                trip, at, side, "min_rtt", scale=1e-3, label=f"{side.name}: min_rtt"
-            )
-        window.set_ylabel("cwnd (segments)")
+            # The first one wide, so that one that runs along with it hides nothing.
+            width = 1.3 if at else 3.2
+            _track(window, side, "snd_cwnd", "cwnd", width=width)
+            _limit(window, side, "snd_ssthresh", "ssthresh")
+            _track(rate, side, "pacing_rate", "pacing rate", width=width)
+            _track(trip, side, "rtt", "srtt", width=width)
+            _limit(trip, side, "min_rtt", "min_rtt")
+        window.set_ylabel("window (segments)")
         rate.set_ylabel("pacing rate (Mbit/s)")
         trip.set_ylabel("round-trip time (ms)")
         trip.set_xlabel("time since connect (ms)")
         for axes in (window, rate, trip):
             axes.set_ylim(bottom=0)
-            if axes.lines:
-                axes.legend(loc="best")
+            _legend_above(axes)
     return out[0]
 
 
@@ -175,11 +198,13 @@ def _picture(name: str, height: float) -> Iterator[tuple[Figure, list[str]]]:
     """Yield a figure to draw on, and a list that holds its SVG text afterwards."""
     out: list[str] = []
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": name}):
-        figure = Figure(figsize=(_WIDTH, height), layout="constrained", dpi=150)
+        figure = Figure(figsize=(_WIDTH, height), dpi=150)
         yield figure, out
         stream = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        FigureCanvasSVG(figure).print_svg(stream, metadata=nothing)
+        # savefig() would first draw everything once for nothing.
+        canvas = FigureCanvasSVG(figure)
+        canvas.print_svg(stream, metadata=nothing)  # type: ignore[no-untyped-call]  # as it is
         out.append(_inline(stream.getvalue(), name))
 
 
@@ -190,18 +215,26 @@ def _inline(text: str, name: str) -> str:
     return re.sub(r'(url\(|href=")#', rf"\1#{name}-", element)
 
 
-def _panels(
-    figure: Figure, sides: Sequence[Side], *, shared_y: bool
-) -> Sequence[Axes]:
+def _panels(figure: Figure, sides: Sequence[Side], *, shared: bool) -> Sequence[Axes]:
     """Return a panel for each side, above each other, titled with its name."""
-    grid = figure.subplots(
-        max(len(sides), 1), 1, sharex=shared_y, sharey=shared_y, squeeze=False
-    )
+    grid = figure.subplots(len(sides), 1, sharex=shared, sharey=shared, squeeze=False)
     panels: list[Axes] = list(grid[:, 0])
-    for axes, side in zip(panels, sides, strict=False):
+    for axes, side in zip(panels, sides, strict=True):
         axes.set_title(side.name)
     panels[-1].set_xlabel("time since connect (ms)")
     return panels
+
+
+def _legend_above(axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            *(handles, labels),
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            borderaxespad=0.2,
+            ncols=len(labels),
+        )
 
 
 def _ms(side: Side, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -216,42 +249,58 @@ def _edges(every: Sequence[Samples]) -> NDArray[np.float64]:
 
 
 def _bars(
-    axes: Axes, at: int, of: int, values: Samples, edges: NDArray[np.float64]
+    axes: Axes,
+    side: Side,
+    place: tuple[int, int],
+    values: Samples,
+    edges: NDArray[np.float64],
 ) -> None:
+    """Draw a histogram's bars. place: which of how many bars in each bin."""
+    at, of = place
     found, _ = np.histogram(values, edges)
-    room = (edges[1] - edges[0]) * 0.84
-    left = edges[:-1] + (edges[1] - edges[0] - room) / 2 + at * room / of
-    colour, _marker = _STYLES[at % len(_STYLES)]
-    axes.bar(left, found, room / of, align="edge", color=colour)
+    bin_width = edges[1] - edges[0]
+    width = bin_width * 0.84 / of
+    left = edges[:-1] + bin_width * 0.08 + at * width
+    axes.bar(left, found, width, align="edge", color=side.colour)
 
 
-def _staircase(axes: Axes, at: int, label: str, values: Samples) -> None:
-    colour, marker = _STYLES[at % len(_STYLES)]
+def _staircase(axes: Axes, side: Side, values: Samples) -> None:
     steps, found = np.unique(values, return_counts=True)
     below = np.cumsum(found) / max(len(values), 1) * 100
-    x, y = np.concatenate([[0], steps]), np.concatenate([[0.0], below])
-    axes.step(x, y, where="post", color=colour, lw=1.6, marker=marker, ms=4, label=label)
+    axes.step(
+        np.concatenate([[0], steps]),
+        np.concatenate([[0.0], below]),
+        where="post",
+        color=side.colour,
+        lw=1.6,
+        marker=side.marker,
+        ms=4,
+        label=f"{side.name} (n = {len(values)})",
+    )
 
 
-def _sent(axes: Axes, at: int, side: Side, *, width: float) -> None:
+def _sent(axes: Axes, side: Side, *, width: float) -> None:
     trace = side.trace
     ends = trace.seq + trace.length
-    again = ends <= np.concatenate([[-1], np.maximum.accumulate(ends)[:-1]])
-    colour, _marker = _STYLES[at % len(_STYLES)]
+    before = np.maximum.accumulate(np.concatenate([[_NONE_YET], ends]))[:-1]
+    again = ends <= before
     for rows, ink, label in (
-        (~again, colour, "data packet"),
+        (~again, side.colour, "data packet"),
         (again, _ALERT, "sent again"),
     ):
         if not rows.any():
             continue
         x = _ms(side, trace.time_ns[rows])
-        low, high = trace.seq[rows] / _BYTES, ends[rows] / _BYTES
-        bars = np.stack([np.stack([x, low], axis=1), np.stack([x, high], axis=1)], axis=1)
-        pixels = len(x) > _MOST_MARKS
-        lines = LineCollection(
-            list(bars), colors=ink, linewidths=width, label=label, rasterized=pixels
+        bottom = np.stack([x, trace.seq[rows] / _BYTES], axis=1)
+        top = np.stack([x, ends[rows] / _BYTES], axis=1)
+        bars = LineCollection(
+            list(np.stack([bottom, top], axis=1)),
+            colors=ink,
+            linewidths=width,
+            label=label,
+            rasterized=len(x) > _MOST_MARKS,
         )
-        axes.add_collection(lines)
+        axes.add_collection(bars)
     axes.autoscale_view()
 
 
@@ -261,11 +310,10 @@ def _acknowledged(axes: Axes, side: Side) -> None:
     edge = np.maximum.accumulate(trace.ack + trace.ack_window)
     for y, ink, style, label in (
         (np.maximum.accumulate(trace.ack), _INK, "-", "acknowledged"),
-        (edge, _QUIET, "-.", "window edge (acknowledged + receive window)"),
+        (edge, _QUIET, "-.", "window edge"),
     ):
         axes.step(
-            x,
-            y / _BYTES,
+            *(x, y / _BYTES),
             where="post",
             color=ink,
             ls=style,
@@ -277,15 +325,18 @@ def _acknowledged(axes: Axes, side: Side) -> None:
 
 def _sequence_axis(axes: Axes) -> None:
     axes.set_ylabel("sequence number\n(1000 bytes)")
+    _legend_above(axes)
 
 
-def _highest(trace: Trace) -> int:
+def highest(trace: Trace) -> int:
+    """Return the byte after the last one sent; 0 when there is none."""
     return int((trace.seq + trace.length).max()) if len(trace.seq) else 0
 
 
-def _zoom(axes: Axes, side: Side, begin: int, end: int) -> None:
+def _zoom(axes: Axes, side: Side, window: tuple[int, int]) -> None:
     trace = side.trace
-    axes.set_xlim(*((at - trace.start_ns) / _NS_PER_MS for at in (begin, end)))
+    begin, end = window
+    axes.set_xlim(*((at - trace.start_ns) / _NS_PER_MS for at in window))
     inside = (trace.time_ns >= begin) & (trace.time_ns <= end)
     if inside.any():
         low = int(trace.seq[inside].min())
@@ -294,59 +345,52 @@ def _zoom(axes: Axes, side: Side, begin: int, end: int) -> None:
         axes.set_ylim((low - 2 * room) / _BYTES, (high + room) / _BYTES)
 
 
-def _ack_marks(axes: Axes, side: Side, begin: int, end: int) -> None:
+def _ack_marks(axes: Axes, side: Side, window: tuple[int, int]) -> None:
+    begin, end = window
     times = side.trace.ack_time_ns
     inside = times[(times >= begin) & (times <= end)]
     axes.plot(
-        _ms(side, inside),
-        np.full(len(inside), 0.03),
-        "|",
+        *(_ms(side, inside), np.full(len(inside), 0.04), "|"),
         color=_INK,
-        ms=7,
-        mew=0.8,
+        ms=8,
+        mew=0.9,
         transform=axes.get_xaxis_transform(),
         label="an ACK comes in",
     )
 
 
-def _track(
-    axes: Axes, at: int, side: Side, field: str, *, label: str, scale: float = 1
-) -> None:
-    """Draw a field of the samples; the first variant wide, so that none is hidden."""
-    x, y = _samples(side, field, scale)
+def _track(axes: Axes, side: Side, field: str, label: str, *, width: float) -> None:
+    """Draw a field of the samples: a solid line, some of its samples marked."""
+    x, y = _samples(side, field)
     if not len(x):
         return
-    colour, marker = _STYLES[at % len(_STYLES)]
-    every = max(1, len(x) // 12)
-    width = 1.3 if at else 3.2
+    every = max(1, len(x) // _MARKERS)
     axes.plot(
         *(x, y),
-        color=colour,
-        marker=marker,
+        color=side.colour,
+        marker=side.marker,
         ms=4.5,
-        markevery=(every * at // 3 % every, every),
+        markevery=(every * side.place // len(_STYLES), every),
         lw=width,
-        alpha=1 if at else 0.7,
-        label=label,
+        label=f"{side.name}: {label}",
     )
 
 
-def _limit(
-    axes: Axes, at: int, side: Side, field: str, *, label: str, scale: float = 1
-) -> None:
-    x, y = _samples(side, field, scale)
+def _limit(axes: Axes, side: Side, field: str, label: str) -> None:
+    x, y = _samples(side, field)
     if len(x):
-        colour, _marker = _STYLES[at % len(_STYLES)]
-        axes.plot(x, y, color=colour, ls=":", lw=1.4, label=label)
+        told = f"{side.name}: {label}"
+        axes.plot(x, y, color=side.colour, ls=":", lw=1.4, label=told)
 
 
-def _samples(
-    side: Side, field: str, scale: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rows = [
-        (row["time_ns"], row[field])
-        for row in side.tcp_info
-        if field in row and (field != "snd_ssthresh" or row[field] < _NO_SSTHRESH)
-    ]
+def _samples(side: Side, field: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the times in ms and the values of a field, as the axes have them."""
+    rows = [(row["time_ns"], row[field]) for row in side.tcp_info if is_set(row, field)]
     columns = np.array(rows, np.int64).reshape(-1, 2)
-    return _ms(side, columns[:, 0]), columns[:, 1] * scale
+    values = columns[:, 1].astype(np.float64) * _SCALES.get(field, 1)
+    return _ms(side, columns[:, 0]), values
+
+
+def is_set(row: Mapping[str, int], field: str) -> bool:
+    """Tell whether a TCP_INFO sample has a field, and the kernel had set it."""
+    return field in row and (field != "snd_ssthresh" or row[field] < _NO_SSTHRESH)

@@ -88,9 +88,7 @@ def _void(run: Run) -> Text:
 
 
 def _table() -> Table:
-    return Table(
-        box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
-    )
+    return Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
 
 
 def _claims(verdicts: Sequence[Verdict]) -> Table:

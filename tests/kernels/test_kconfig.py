@@ -29,6 +29,16 @@ config HZ
 \tint
 \tdefault 100
 
+choice
+	prompt "Which"
+
+	config LEFT
+		bool "Left" if NET=y
+
+	config RIGHT
+		bool "Right"
+endchoice
+
 menuconfig VENDOR
 \tbool "Vendor"
 """
@@ -84,6 +94,7 @@ def test_an_absent_option_reads_back_as_n() -> None:
         pytest.param("TUN", "y", "has no option of that name", id="unknown"),
         pytest.param("HZ", "y", "cannot be set by hand", id="no-prompt"),
         pytest.param("NET", "n", "selects it", id="selected"),
+        pytest.param("RIGHT", "y", "another one of it was taken", id="choice"),
         pytest.param("VENDOR", "y", "a menu around it is off", id="menu"),
     ],
 )

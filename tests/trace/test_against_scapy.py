@@ -1,6 +1,6 @@
 """What we decode is what scapy decodes."""
 
-from pathlib import Path
+import io
 
 import pytest
 
@@ -55,24 +55,21 @@ def rows(headers: Headers, addresses: tuple[str, ...]) -> list[tuple[object, ...
     )
 
 
-def test_a_crafted_capture_is_decoded_as_scapy_decodes_it(tmp_path: Path) -> None:
-    path = tmp_path / "crafted.pcapng"
-    path.write_bytes(crafted().written())
+def test_a_crafted_capture_is_decoded_as_scapy_decodes_it() -> None:
+    file = crafted().written()
+    wanted = [row(packet) for packet in utils.rdpcap(io.BytesIO(file))]
 
-    packets = decode(read_pcapng(path.read_bytes(), "x"))
+    packets = decode(read_pcapng(file, "x"))
 
-    wanted = [row(packet) for packet in utils.rdpcap(str(path))]
     assert rows(packets.headers, packets.addresses) == wanted
     assert packets.skipped == {}
 
 
-def test_wire_lengths_and_directions_are_what_scapy_reads(tmp_path: Path) -> None:
-    path = tmp_path / "crafted.pcapng"
-    path.write_bytes(crafted().written())
+def test_wire_lengths_and_directions_are_what_scapy_reads() -> None:
+    file = crafted().written()
+    read = list(utils.PcapNgReader(io.BytesIO(file)))
 
-    table = read_pcapng(path.read_bytes(), "x").table
+    table = read_pcapng(file, "x").table
 
-    with utils.PcapNgReader(str(path)) as reader:
-        read = list(reader)
     assert table.wire.tolist() == [packet.wirelen for packet in read]
     assert table.direction.tolist() == [packet.direction or 0 for packet in read]
