@@ -9,6 +9,10 @@ from testbed.errors import SpecError
 
 _SET = re.compile(r"(CONFIG_\w+)=(.+)")
 _UNSET = re.compile(r"# (CONFIG_\w+) is not set")
+_NEXT_ENTRY = re.compile(
+    r"^\s*(?:(?:menu)?config|choice|endchoice|menu|endmenu|if|endif|source|comment)\b",
+    re.MULTILINE,
+)
 NOT_SET = "n"
 
 
@@ -78,7 +82,7 @@ def _difference(option: Refused) -> str:
 
 def _reason(option: Refused, before: str, after: str) -> str:
     """Guess from the option's own entry, which ends where the next one starts."""
-    entry = re.split(r"^\s*(?:menu)?config ", after, maxsplit=1, flags=re.MULTILINE)[0]
+    entry = _NEXT_ENTRY.split(after, maxsplit=1)[0]
     needs = re.findall(r"^\s+depends on (.+)$", entry, re.MULTILINE)
     prompt = r'^\s+(?:bool|tristate|int|hex|string|prompt)\s+"'
     choices = re.findall(r"^\s*(choice|endchoice)\b", before, re.MULTILINE)

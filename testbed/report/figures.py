@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from testbed.report import plots
 from testbed.report.numbers import amount, count, listed, milliseconds, plural, share
@@ -18,6 +17,7 @@ from testbed.report.result import Result
 from testbed.trace.measurement import Measurement, Summary
 from testbed.trace.metrics import ack_stretch, measure, tso_segs
 from testbed.trace.trace import Column, Trace
+from testbed.units import format_time
 
 #: Packets that a zoom shows of the busiest variant: as many as can be told apart.
 _ZOOM_PACKETS = 100
@@ -186,7 +186,7 @@ def _sizes_grid(side: Side, step: int) -> Grid:
         shown = (amount(value, "segments") for value in statistics)
         rows.append((_slice_name(begin, end), count(found.n), *shown))
     return Grid(
-        title=f"{side.name}: packets sent in each {amount(step, 'ns')}",
+        title=f"{side.name}: packets sent in each {format_time(step)}",
         head=("ms since connect", "packets", "mean segments", "p50", "max"),
         rows=tuple(rows),
         folded=True,
@@ -203,7 +203,8 @@ def _sequence(name: str, sides: Sequence[Side]) -> Figure:
         + "; ".join(told),
         caption="A data packet is a bar from its first to its last byte. Between the "
         "bars and the line below is what is in flight; between the bars and the window "
-        f"edge, what the receiver still allows. {'; '.join(told)}.",
+        "edge (acknowledged plus receive window) is what the receiver still allows. "
+        f"{'; '.join(told)}.",
         grids=tuple(_progress_grid(side, _step(sides)) for side in sides),
     )
 
@@ -223,7 +224,7 @@ def _progress_grid(side: Side, step: int) -> Grid:
         shown = (count(int(value)) for value in (*values, flight, edge[acks]))
         rows.append((_slice_name(begin, end), *shown))
     return Grid(
-        title=f"{side.name}: where things stood after each {amount(step, 'ns')}",
+        title=f"{side.name}: where things stood after each {format_time(step)}",
         head=(
             *("ms since connect", "packets sent", "up to byte", "ACKs"),
             *("acknowledged to byte", "bytes in flight", "window edge at byte"),
@@ -257,8 +258,8 @@ def _sequence_zoom(name: str, sides: Sequence[Side]) -> Figure:
 
 
 def _in_window(trace: Trace, window: tuple[int, int]) -> str:
-    rows = _within(trace.time_ns, window)
-    acks = int(np.count_nonzero(_within(trace.ack_time_ns, window)))
+    rows = plots.within(trace.time_ns, window)
+    acks = int(np.count_nonzero(plots.within(trace.ack_time_ns, window)))
     gaps = _summary(np.diff(trace.time_ns[rows]), "ns")
     told = f"{plural(int(np.count_nonzero(rows)), 'packet')}, {plural(acks, 'ACK')}"
     if not gaps.n:
@@ -269,7 +270,7 @@ def _in_window(trace: Trace, window: tuple[int, int]) -> str:
 
 def _packets_grid(side: Side, window: tuple[int, int]) -> Grid:
     trace = side.trace
-    rows = np.flatnonzero(_within(trace.time_ns, window))
+    rows = np.flatnonzero(plots.within(trace.time_ns, window))
     gaps = np.diff(trace.time_ns, prepend=trace.time_ns[:1])
     sizes = tso_segs(trace)
     title = f"{side.name}: the packets in this picture"
@@ -334,7 +335,7 @@ def _samples_grid(side: Side, step: int) -> Grid:
         )
         rows.append((milliseconds(sample["time_ns"] - side.trace.start_ns), *shown))
     return Grid(
-        title=f"{side.name}: the last sample in each {amount(step, 'ns')}",
+        title=f"{side.name}: the last sample in each {format_time(step)}",
         head=("ms since connect", *(label for _, label, _, _ in _SAMPLE_FIELDS)),
         rows=tuple(dict.fromkeys(rows)),
         folded=True,
@@ -395,12 +396,6 @@ def _span(trace: Trace, middle: int) -> int:
     first = min(max(0, middle - _ZOOM_PACKETS // 2), len(times) - _ZOOM_PACKETS)
     last = first + _ZOOM_PACKETS - 1
     return int(times[last]) - int(times[first])
-
-
-def _within(times: Column, window: tuple[int, int]) -> NDArray[np.bool_]:
-    begin, end = window
-    inside: NDArray[np.bool_] = (times >= begin) & (times <= end)
-    return inside
 
 
 def _step(sides: Sequence[Side]) -> int:

@@ -18,18 +18,20 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
 from testbed.trace.metrics import tso_segs
-from testbed.trace.trace import Trace
+from testbed.trace.trace import Column, Trace
 
 Samples = NDArray[np.int64] | NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-_WIDTH = 9.0  # inches; at 96 dots an inch, as wide as a page of text
-_PANEL_HEIGHT = 2.3
+#: Inches; at 96 dots an inch a picture is as wide as a page of text. Margins are fixed,
+#: so that the time axes of all pictures stand below each other.
+_WIDTH, _PANEL, _TALL_PANEL = 9.0, 1.75, 2.4
+_LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN, _BESIDE = 0.75, 0.15, 0.3, 0.5, 0.6, 0.8
 _NS_PER_MS = 1e6
 #: Vermilion, navy, green, pink: 54, 29, 58 and 63 in lightness, with distinct markers.
 _STYLES = (("#d55e00", "o"), ("#004488", "s"), ("#009e73", "^"), ("#cc79a7", "D"))
@@ -98,8 +100,7 @@ def distribution(
 
     event, quantity: what a sample is, and is of ("ACK", "segments acknowledged").
     """
-    with _picture(name, _PANEL_HEIGHT * 1.25) as (figure, out):
-        left, right = figure.subplots(1, 2)
+    with _picture(name, (1, 2), _TALL_PANEL, share="none") as ((left, right), out):
         edges = _edges([values for _side, values in sides])
         for at, (side, values) in enumerate(sides):
             _bars(left, side, (at, len(sides)), values, edges)
@@ -119,14 +120,15 @@ def distribution(
 
 def tso_over_time(name: str, sides: Sequence[Side]) -> str:
     """Draw the segments in each packet at the time it was sent, a panel a variant."""
-    with _picture(name, _PANEL_HEIGHT * len(sides)) as (figure, out):
-        panels = _panels(figure, sides, shared=True)
+    with _picture(name, (len(sides), 1), _PANEL, share="all") as (panels, out):
+        _time_axis(panels, sides)
+        _titles(panels, sides)
         top = 1
         for axes, side in zip(panels, sides, strict=True):
             times, sizes = _ms(side, side.trace.time_ns), tso_segs(side.trace)
             pixels = len(times) > _MOST_MARKS
             ink = side.colour
-            axes.vlines(times, 0, sizes, ink, lw=0.7, alpha=0.45, rasterized=pixels)
+            _uprights(axes, times, (np.zeros(len(sizes)), sizes), ink, lw=0.4)
             axes.plot(
                 *(times, sizes, side.marker),
                 color=ink,
@@ -142,10 +144,11 @@ def tso_over_time(name: str, sides: Sequence[Side]) -> str:
 
 def sequence(name: str, sides: Sequence[Side]) -> str:
     """Draw what was sent, acknowledged and allowed over time, a panel a variant."""
-    with _picture(name, _PANEL_HEIGHT * 1.35 * len(sides)) as (figure, out):
-        panels = _panels(figure, sides, shared=True)
+    with _picture(name, (len(sides), 1), _TALL_PANEL, share="all") as (panels, out):
+        _time_axis(panels, sides)
+        _titles(panels, sides)
         for axes, side in zip(panels, sides, strict=True):
-            _sent(axes, side, width=1.1)
+            _sent(axes, side, _everything(side), width=1.1)
             _acknowledged(axes, side)
             _sequence_axis(axes)
         top = max(highest(side.trace) for side in sides)
@@ -160,12 +163,14 @@ def sequence_zoom(
 
     windows: the first and last ns of each side, all of one length.
     """
-    with _picture(name, _PANEL_HEIGHT * 1.35 * len(sides)) as (figure, out):
-        panels = _panels(figure, sides, shared=False)
+    with _picture(name, (len(sides), 1), _TALL_PANEL, share="none") as (panels, out):
+        _time_axis(panels, sides)
+        _titles(panels, sides)
         for axes, side, window in zip(panels, sides, windows, strict=True):
-            _sent(axes, side, width=2.4)
+            rows = within(side.trace.time_ns, window)
+            _sent(axes, side, rows, width=2.4)
             _acknowledged(axes, side)
-            _zoom(axes, side, window)
+            _zoom(axes, side, rows, window)
             _ack_marks(axes, side, window)
             _sequence_axis(axes)
     return out[0]
@@ -173,8 +178,9 @@ def sequence_zoom(
 
 def sender_state(name: str, sides: Sequence[Side]) -> str:
     """Draw what the sender's TCP_INFO said over time: window, rate, round trip."""
-    with _picture(name, _PANEL_HEIGHT * 3) as (figure, out):
-        window, rate, trip = figure.subplots(3, 1, sharex=True)
+    with _picture(name, (3, 1), _PANEL, share="x") as (panels, out):
+        window, rate, trip = panels
+        _time_axis(panels, sides)
         for at, side in enumerate(sides):
             # The first one wide, so that one that runs along with it hides nothing.
             width = 1.3 if at else 3.2
@@ -186,7 +192,6 @@ def sender_state(name: str, sides: Sequence[Side]) -> str:
         window.set_ylabel("window (segments)")
         rate.set_ylabel("pacing rate (Mbit/s)")
         trip.set_ylabel("round-trip time (ms)")
-        trip.set_xlabel("time since connect (ms)")
         for axes in (window, rate, trip):
             axes.set_ylim(bottom=0)
             _legend_above(axes)
@@ -194,18 +199,50 @@ def sender_state(name: str, sides: Sequence[Side]) -> str:
 
 
 @contextmanager
-def _picture(name: str, height: float) -> Iterator[tuple[Figure, list[str]]]:
-    """Yield a figure to draw on, and a list that holds its SVG text afterwards."""
+def _picture(
+    name: str, shape: tuple[int, int], height: float, *, share: str
+) -> Iterator[tuple[list[Axes], list[str]]]:
+    """Yield panels to draw on, and a list that holds their SVG text afterwards.
+
+    shape: rows and columns.  height: of a panel, inches.  share: which axes the panels
+    have in common: "x", "all" or "none".
+    """
     out: list[str] = []
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": name}):
-        figure = Figure(figsize=(_WIDTH, height), dpi=150)
-        yield figure, out
+        figure = Figure(figsize=(_WIDTH, _height(shape[0], height)), dpi=150)
+        panels = figure.subplots(
+            *shape,
+            sharex=share != "none",
+            sharey=share == "all",
+            squeeze=False,
+            gridspec_kw=_margins(shape, height),
+        )
+        yield list(panels.flat), out
         stream = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        # savefig() would first draw everything once for nothing.
         canvas = FigureCanvasSVG(figure)
-        canvas.print_svg(stream, metadata=nothing)  # type: ignore[no-untyped-call]  # as it is
+        # savefig() would first draw everything once for nothing.
+        canvas.print_svg(stream, metadata=nothing)  # type: ignore[no-untyped-call]  # none
         out.append(_inline(stream.getvalue(), name))
+
+
+def _height(rows: int, height: float) -> float:
+    return _TOP + rows * height + (rows - 1) * _BETWEEN + _BOTTOM
+
+
+def _margins(shape: tuple[int, int], height: float) -> dict[str, float]:
+    """Return the fixed margins as matplotlib wants them: shares of the whole."""
+    rows, columns = shape
+    whole = _height(rows, height)
+    width = (_WIDTH - _LEFT - _RIGHT - (columns - 1) * _BESIDE) / columns
+    return {
+        "left": _LEFT / _WIDTH,
+        "right": 1 - _RIGHT / _WIDTH,
+        "bottom": _BOTTOM / whole,
+        "top": 1 - _TOP / whole,
+        "hspace": _BETWEEN / height,
+        "wspace": _BESIDE / width,
+    }
 
 
 def _inline(text: str, name: str) -> str:
@@ -215,14 +252,18 @@ def _inline(text: str, name: str) -> str:
     return re.sub(r'(url\(|href=")#', rf"\1#{name}-", element)
 
 
-def _panels(figure: Figure, sides: Sequence[Side], *, shared: bool) -> Sequence[Axes]:
-    """Return a panel for each side, above each other, titled with its name."""
-    grid = figure.subplots(len(sides), 1, sharex=shared, sharey=shared, squeeze=False)
-    panels: list[Axes] = list(grid[:, 0])
+def _time_axis(panels: Sequence[Axes], sides: Sequence[Side]) -> None:
+    """Give all panels the time of the longest run."""
+    ends = [float(_ms(side, side.trace.ack_time_ns).max(initial=0)) for side in sides]
+    ends += [float(_ms(side, side.trace.time_ns).max(initial=0)) for side in sides]
+    for axes in panels:
+        axes.set_xlim(0, max(*ends, 1e-6) * 1.01)
+    panels[-1].set_xlabel("time since connect (ms)")
+
+
+def _titles(panels: Sequence[Axes], sides: Sequence[Side]) -> None:
     for axes, side in zip(panels, sides, strict=True):
         axes.set_title(side.name)
-    panels[-1].set_xlabel("time since connect (ms)")
-    return panels
 
 
 def _legend_above(axes: Axes) -> None:
@@ -279,29 +320,47 @@ def _staircase(axes: Axes, side: Side, values: Samples) -> None:
     )
 
 
-def _sent(axes: Axes, side: Side, *, width: float) -> None:
+def _sent(axes: Axes, side: Side, rows: Mask, *, width: float) -> None:
+    """Draw some of the data packets; those that bring no new byte in another colour."""
     trace = side.trace
     ends = trace.seq + trace.length
     before = np.maximum.accumulate(np.concatenate([[_NONE_YET], ends]))[:-1]
     again = ends <= before
-    for rows, ink, label in (
-        (~again, side.colour, "data packet"),
-        (again, _ALERT, "sent again"),
+    for chosen, ink, label in (
+        (rows & ~again, side.colour, "data packet"),
+        (rows & again, _ALERT, "sent again"),
     ):
-        if not rows.any():
-            continue
-        x = _ms(side, trace.time_ns[rows])
-        bottom = np.stack([x, trace.seq[rows] / _BYTES], axis=1)
-        top = np.stack([x, ends[rows] / _BYTES], axis=1)
-        bars = LineCollection(
-            list(np.stack([bottom, top], axis=1)),
-            colors=ink,
-            linewidths=width,
-            label=label,
+        if chosen.any():
+            x = _ms(side, trace.time_ns[chosen])
+            bytes_ = trace.seq[chosen] / _BYTES, ends[chosen] / _BYTES
+            _uprights(axes, x, bytes_, ink, lw=width)
+            axes.plot([], [], color=ink, lw=width, label=label)
+
+
+def _everything(side: Side) -> Mask:
+    return np.ones(len(side.trace.time_ns), np.bool_)
+
+
+def _uprights(
+    axes: Axes, x: Samples, y: tuple[Samples, Samples], ink: str, *, lw: float
+) -> None:
+    """Draw vertical bars from the first to the second y, as one path with gaps in it.
+
+    That is far smaller than a path a bar.  The renderer of pixels takes no path of any
+    length, hence several.
+    """
+    gap = np.full(len(x), np.nan)
+    across = np.repeat(x, 3)
+    up = np.stack([*y, gap], axis=1).ravel()
+    for at in range(0, len(across), 3 * _MOST_MARKS):
+        part = slice(at, at + 3 * _MOST_MARKS)
+        axes.plot(
+            *(across[part], up[part]),
+            color=ink,
+            lw=lw,
+            solid_capstyle="butt",
             rasterized=len(x) > _MOST_MARKS,
         )
-        axes.add_collection(bars)
-    axes.autoscale_view()
 
 
 def _acknowledged(axes: Axes, side: Side) -> None:
@@ -333,22 +392,19 @@ def highest(trace: Trace) -> int:
     return int((trace.seq + trace.length).max()) if len(trace.seq) else 0
 
 
-def _zoom(axes: Axes, side: Side, window: tuple[int, int]) -> None:
+def _zoom(axes: Axes, side: Side, rows: Mask, window: tuple[int, int]) -> None:
     trace = side.trace
-    begin, end = window
     axes.set_xlim(*((at - trace.start_ns) / _NS_PER_MS for at in window))
-    inside = (trace.time_ns >= begin) & (trace.time_ns <= end)
-    if inside.any():
-        low = int(trace.seq[inside].min())
-        high = int((trace.seq + trace.length)[inside].max())
+    if rows.any():
+        low = int(trace.seq[rows].min())
+        high = int((trace.seq + trace.length)[rows].max())
         room = (high - low) * 0.08
         axes.set_ylim((low - 2 * room) / _BYTES, (high + room) / _BYTES)
 
 
 def _ack_marks(axes: Axes, side: Side, window: tuple[int, int]) -> None:
-    begin, end = window
     times = side.trace.ack_time_ns
-    inside = times[(times >= begin) & (times <= end)]
+    inside = times[within(times, window)]
     axes.plot(
         *(_ms(side, inside), np.full(len(inside), 0.04), "|"),
         color=_INK,
@@ -357,6 +413,13 @@ def _ack_marks(axes: Axes, side: Side, window: tuple[int, int]) -> None:
         transform=axes.get_xaxis_transform(),
         label="an ACK comes in",
     )
+
+
+def within(times: Column, window: tuple[int, int]) -> Mask:
+    """Say which times lie in a window, its ends included."""
+    begin, end = window
+    inside: Mask = (times >= begin) & (times <= end)
+    return inside
 
 
 def _track(axes: Axes, side: Side, field: str, label: str, *, width: float) -> None:

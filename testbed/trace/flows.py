@@ -15,6 +15,7 @@ Definitions that are decided here:
 Start with traces.
 """
 
+import itertools
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,15 +35,18 @@ _BEFORE_ALL = -(1 << 62)  # below every sequence number
 
 def traces(packets: Packets) -> tuple[Trace, ...]:
     """Return a trace for each direction that carried payload, by its first packet."""
+    if not len(packets.headers):
+        return ()
+    number = _connection_numbers(packets.headers)
+    rows = _grouped(number)
+    headers = packets.headers.take(rows)
+    forward = _forward(headers)
+    every = _Sides(rows=rows, headers=headers, forward=forward)
     found: list[tuple[int, Trace]] = []
-    for rows in _connections(packets.headers):
-        headers = packets.headers.take(rows)
-        forward = _forward(headers)
-        for part in _incarnations(headers, forward):
-            sides = _Sides(
-                rows=rows[part], headers=headers.take(part), forward=forward[part]
-            )
-            found += _directions(sides, packets.addresses)
+    for connection in _loaded(number, packets.headers.length):
+        sides = every.take(connection)
+        for part in _incarnations(sides.headers, sides.forward):
+            found += _directions(sides.take(part), packets.addresses)
     return tuple(trace for _, trace in sorted(found, key=lambda one: one[0]))
 
 
@@ -60,36 +64,31 @@ def _forward(headers: Headers) -> Mask:
     return forward
 
 
-def _connections(headers: Headers) -> Iterator[Column]:
-    """Yield the rows of each connection that carried payload, in file order."""
-    if not len(headers):
-        return
-    number = _connection_numbers(headers)
+def _grouped(number: Column) -> Column:
+    """Return all rows, connection by connection, each in file order."""
     if number.max() < _FEW:
-        order = np.argsort(number.astype(np.uint16), kind="stable")
-    else:
-        order = np.argsort(number, kind="stable")
+        return np.argsort(number.astype(np.uint16), kind="stable")
+    return np.argsort(number, kind="stable")
+
+
+def _loaded(number: Column, length: Column) -> Iterator[slice]:
+    """Yield where among the grouped rows each connection with payload stands."""
     # A sum of lengths beyond 2**53 is inexact, but never 0.
-    loaded = np.bincount(number, weights=headers.length) > 0
-    ends = np.cumsum(np.bincount(number))
+    loaded = np.bincount(number, weights=length) > 0
+    ends = np.cumsum(np.bincount(number)).tolist()
     for which in np.flatnonzero(loaded).tolist():
-        yield order[ends[which - 1] if which else 0 : ends[which]]
+        yield slice(ends[which - 1] if which else 0, ends[which])
 
 
 def _connection_numbers(headers: Headers) -> Column:
     source, target = _endpoints(headers)
     low = np.minimum(source, target).astype(np.uint64)
     high = np.maximum(source, target).astype(np.uint64)
-    met: list[tuple[int, int]] = []
-
-    def number(*pair: int) -> int:
-        met.append((pair[0], pair[1]))
-        return len(met) - 1
-
-    book = PairBook(number)
+    unused = itertools.count()
+    book = PairBook(lambda _low, _high: next(unused))
     starts = range(0, len(low), _CHUNK)
     parts = (slice(start, start + _CHUNK) for start in starts)
-    return np.concatenate([book.numbers(high[part], low[part]) for part in parts])
+    return np.concatenate([book.numbers(low[part], high[part]) for part in parts])
 
 
 def _incarnations(headers: Headers, forward: Mask) -> Iterator[slice]:
@@ -122,11 +121,19 @@ def _following(seq: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sides:
-    """One connection. rows: in the capture, to tell what came before what."""
+    """Packets of both directions. rows: in the capture, to tell which came first."""
 
     rows: Column
     headers: Headers
     forward: Mask
+
+    def take(self, part: slice) -> "_Sides":
+        """Return some of the packets."""
+        return _Sides(
+            rows=self.rows[part],
+            headers=self.headers.take(part),
+            forward=self.forward[part],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,16 +191,15 @@ def _trace(own: _Side, peer: _Side, flow: Flow, syn_time_ns: int | None) -> Trac
     kept = ~_keepalives(
         seq, length, own.rows[loaded], ack=ack, ack_rows=peer.rows[acks]
     )
-    data = own.headers.take(loaded).take(kept)
-    seq = seq[kept]
+    seq, length, data = seq[kept], length[kept], np.flatnonzero(loaded)[kept]
     base = 0 if isn is not None or not len(seq) else int(seq[0])
-    mss, source = _mss(data, own, peer)
+    mss, source = _mss(length, own.headers.option_bytes[data], own, peer)
     return Trace(
         flow=flow,
         mss=mss,
-        time_ns=data.time_ns,
+        time_ns=own.headers.time_ns[data],
         seq=seq - base,
-        length=data.length,
+        length=length,
         ack_time_ns=peer.headers.time_ns[acks],
         ack=ack - base,
         ack_window=_windows(own, peer)[acks],
@@ -255,14 +261,16 @@ def _keepalives(
     return alive
 
 
-def _mss(data: Headers, own: _Side, peer: _Side) -> tuple[int, MssSource]:
-    if not len(data):
+def _mss(
+    length: Column, option_bytes: Column, own: _Side, peer: _Side
+) -> tuple[int, MssSource]:
+    if not len(length):
         return 1, MssSource.INFERRED
     told = (own.option(own.headers.mss), peer.option(peer.headers.mss))
     options = [mss for mss in told if mss != ABSENT]
     if not options:
-        return infer_mss(data.length), MssSource.INFERRED
-    usual = int(np.bincount(data.option_bytes).argmax())
+        return infer_mss(length), MssSource.INFERRED
+    usual = int(np.bincount(option_bytes).argmax())
     return max(1, min(options) - usual), MssSource.SYN
 
 

@@ -58,9 +58,9 @@ def throughput(trace: Trace) -> Column:
     """Return one sample: payload acknowledged over the time it took.
 
     The bytes are those between sequence 0 and the highest acknowledged one, each once,
-    as far as they were seen sent. The time runs from the SYN, or from the first data
-    packet when none was seen, to the first ACK that covers them all; with everything
-    acknowledged, that is the ACK of the last byte. No sample without both.
+    as far as they were seen sent. The time runs from the first data packet to the first
+    ACK that covers them all; with everything acknowledged, that is the ACK of the last
+    byte. The handshake is left out, as netperf leaves it out. No sample without both.
     """
     if not len(trace.seq) or not len(trace.ack):
         return np.zeros(0, np.int64)
@@ -68,8 +68,7 @@ def throughput(trace: Trace) -> Column:
     highest = np.maximum.accumulate(trace.ack)
     acked = min(sent, int(highest[-1]))
     last = int(trace.ack_time_ns[np.searchsorted(highest, acked)])
-    first = trace.syn_time_ns
-    elapsed = last - (int(trace.time_ns[0]) if first is None else first)
+    elapsed = last - int(trace.time_ns[0])
     if acked <= 0 or elapsed <= 0:
         return np.zeros(0, np.int64)
     return np.array([acked * _BITS * NS_PER_S // elapsed], np.int64)
@@ -174,7 +173,7 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="throughput",
             unit="bit/s",
-            meaning="payload acknowledged over the time from the SYN to its last ACK",
+            meaning="payload acknowledged, from the first data packet to its last ACK",
             samples=throughput,
         ),
         Metric(

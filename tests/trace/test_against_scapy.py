@@ -5,6 +5,7 @@ import io
 import pytest
 
 from testbed.trace.packets import Headers, decode
+from testbed.trace.pcapng import PcapngWriter
 from testbed.trace.read_pcapng import read_pcapng
 from tests.trace.craft import (
     FIN,
@@ -17,7 +18,9 @@ from tests.trace.craft import (
     tcp_header,
 )
 
-layers = pytest.importorskip("scapy.layers.all")
+pytest.importorskip("scapy.layers.l2")
+inet = pytest.importorskip("scapy.layers.inet")
+inet6 = pytest.importorskip("scapy.layers.inet6")
 utils = pytest.importorskip("scapy.utils")
 
 
@@ -33,9 +36,9 @@ def crafted() -> Talk:
 
 def row(packet) -> tuple[object, ...]:
     """Return the columns of Headers that scapy knows of."""
-    tcp = packet[layers.TCP]
-    ip = packet[layers.IPv6] if layers.IPv6 in packet else packet[layers.IP]
-    total = ip.plen if layers.IPv6 in packet else ip.len - 4 * ip.ihl
+    tcp = packet[inet.TCP]
+    ip = packet[inet6.IPv6] if inet6.IPv6 in packet else packet[inet.IP]
+    total = ip.plen if inet6.IPv6 in packet else ip.len - 4 * ip.ihl
     fields = (tcp.sport, tcp.dport, tcp.seq, tcp.ack, int(tcp.flags), tcp.window)
     length = total - 4 * tcp.dataofs
     return (int(packet.time * 10**9), ip.src, ip.dst, *fields, length)
@@ -66,7 +69,12 @@ def test_a_crafted_capture_is_decoded_as_scapy_decodes_it() -> None:
 
 
 def test_wire_lengths_and_directions_are_what_scapy_reads() -> None:
-    file = crafted().written()
+    stream = io.BytesIO()
+    writer = PcapngWriter(stream, interface="eth0", comment="", snaplen=128)
+    writer.packet(1, bytes(60), 60, None)
+    writer.packet(2, bytes(61), 99, outgoing=False)
+    writer.packet(3, bytes(62), 200_000, outgoing=True)
+    file = stream.getvalue()
     read = list(utils.PcapNgReader(io.BytesIO(file)))
 
     table = read_pcapng(file, "x").table
