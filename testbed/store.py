@@ -140,7 +140,7 @@ def load_run(folder: Path) -> Run:
             f"{folder / RECORD}: format {found!r}; this version reads {FORMAT}"
         )
     try:
-        return decode(Run, {**stored, "folder": str(folder)})
+        return decode(Run, {**stored, "folder": str(folder.absolute())})
     except Exception as error:
         raise StoreError(f"{folder / RECORD}: {error}") from error
 

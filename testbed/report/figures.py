@@ -23,6 +23,7 @@ from testbed.units import format_time
 _ZOOM_PACKETS = 100
 #: A zoom is never shorter than this share of a round trip, however dense a burst is.
 _SHORTEST_ZOOM = 20
+_LEAST_ZOOM_NS = 1000  # an axis needs some length, even if nothing happened
 _MOST_SLICES = 24
 _MOST_ROWS = 250
 _NS_PER_US = 1000
@@ -87,10 +88,10 @@ def zoom_windows(traces: Sequence[Trace]) -> tuple[tuple[int, int], ...]:
     In the middle is when the middle byte was sent. The length is a round trip, or less:
     the time of _ZOOM_PACKETS packets where they are densest.
     """
-    trip = max(1, *(_round_trip(trace) for trace in traces))
+    trip = max(_round_trip(trace) for trace in traces)
     middles = [_middle(trace) for trace in traces]
     spans = [_span(trace, row) for trace, row in zip(traces, middles, strict=True)]
-    length = max(trip // _SHORTEST_ZOOM, min(trip, *spans, trip))
+    length = max(_LEAST_ZOOM_NS, trip // _SHORTEST_ZOOM, min(trip, *spans))
     starts = [
         (int(trace.time_ns[row]) if len(trace.time_ns) else trace.start_ns)
         - length // 2
@@ -400,7 +401,7 @@ def _span(trace: Trace, middle: int) -> int:
 
 def _step(sides: Sequence[Side]) -> int:
     """Return the round number of ns that cuts the longest run in _MOST_SLICES."""
-    longest = max(1, *(_duration(side.trace) for side in sides), 1)
+    longest = max(_duration(side.trace) for side in sides)
     least = max(1, longest / _MOST_SLICES)
     power = int(10 ** math.floor(math.log10(least)))
     return next(each * power for each in (1, 2, 5, 10) if each * power >= least)

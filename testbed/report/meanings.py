@@ -65,6 +65,11 @@ def unit_of(metric: str) -> str:
     return "packets" if metric in COUNTERS else "events"
 
 
+def titled(metric: str, unit: str) -> str:
+    """Return a metric's name, with its unit if its values are written without one."""
+    return metric if unit in ("ns", "bit/s", "bytes") else f"{metric} ({unit})"
+
+
 def scope_of(claim: Claim) -> str:
     """Return where a claimed value is seen, and in what unit: "sender, packets"."""
     return f"{claim.on}, {unit_of(claim.metric)}"

@@ -63,9 +63,9 @@ def milliseconds(ns: float) -> str:
     return f"{ns / 1e6:.3f}"
 
 
-def plural(number: int, thing: str) -> str:
-    """Write "1 packet", "2 packets"."""
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+def plural(number: int, thing: str, things: str = "") -> str:
+    """Write "1 packet", "2 packets". things: where an s does not make the plural."""
+    return f"{count(number)} {thing if number == 1 else things or thing + 's'}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -20,18 +20,21 @@ from testbed.report.meanings import (
     SAMPLES,
     VERDICTS,
     scope_of,
+    titled,
     unit_of,
 )
-from testbed.report.numbers import amount, change, count
+from testbed.report.numbers import amount, change, count, listed
 from testbed.report.result import Result
-from testbed.report.table import summary
+from testbed.report.words import ran_on, summary, void
 from testbed.spec.codec import encode
 from testbed.spec.experiment import Experiment
 from testbed.store import Run
+from testbed.trace.measurement import Summary
 from testbed.trace.metrics import METRICS
+from testbed.units import NS_PER_S
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
-_STATISTICS = ("mean", "p50", "p90", "p99", "max")
+_STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
 _HOSTS = ("sender", "receiver")
 
 
@@ -66,12 +69,14 @@ class Section:
     experiment: Experiment
     summary: str
     lines: tuple[Line, ...]
-    voids: tuple[Run, ...]
+    voids: tuple[str, ...]
     commands: tuple[str, ...]
+    ran_on: tuple[str, ...]
     kernels: Grid
+    runs: Grid
     settings: Grid
     metrics: tuple[Grid, ...]
-    counters: tuple[Grid, ...]
+    counters: Grid
     environments: tuple[tuple[str, str], ...]
     figures: tuple[tuple[Figure, Markup], ...]
 
@@ -99,12 +104,14 @@ def _section(at: int, result: Result) -> Section:
         experiment=result.experiment,
         summary=summary(result),
         lines=tuple(_line(verdict) for verdict in result.verdicts),
-        voids=result.voids,
+        voids=tuple(void(run) for run in result.voids),
         commands=tuple(dict.fromkeys(run.command for run in result.stored())),
+        ran_on=tuple(ran_on(result)),
         kernels=_kernels(result.stored()),
+        runs=_runs(result.stored()),
         settings=_settings(result.experiment),
         metrics=tuple(_metrics(firsts)),
-        counters=tuple(_counters(result, host, firsts) for host in _HOSTS),
+        counters=_counters(result, firsts),
         environments=tuple(_environment(each.run) for each in firsts),
         # The pictures are the one thing on the page that is markup already.
         figures=tuple((each, Markup(each.svg)) for each in drawn),  # noqa: S704
@@ -134,32 +141,43 @@ def _line(verdict: Verdict) -> Line:
 
 
 def _kernels(runs: Sequence[Run]) -> Grid:
-    head = (
-        *("run", "state", "kernel", "build id", "patches", "source", "compiler"),
-        *("machine", "clock", "seed", "wall time", "machine's time"),
-    )
-    columns = [head, *(_identity(run) for run in runs)]
+    """Return what ran, a column for each kernel and machine that differs."""
+    ran: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        ran.setdefault(_identity(run), []).append(run.variant)
+    names = [listed(tuple(dict.fromkeys(variants))) for variants in ran.values()]
+    labels = ("release", "name", "build id", "patches", ".config sha256", "source")
     return Grid(
         title="Kernel and machine",
-        head=tuple(column[0] for column in columns),
-        rows=tuple(zip(*(column[1:] for column in columns), strict=True)),
+        head=("of", *names),
+        rows=tuple(zip((*labels, "compiler", "machine", "clock"), *ran, strict=True)),
     )
 
 
 def _identity(run: Run) -> tuple[str, ...]:
     kernel = run.kernel
+    patches = "\n".join(kernel.patches) or "none"
     return (
-        f"{run.variant}, repeat {run.repeat}",
-        run.state,
-        f"{kernel.release} ({kernel.name})",
-        kernel.build_id,
-        "\n".join(kernel.patches) or "none",
-        kernel.source,
-        kernel.compiler,
-        run.machine,
-        run.clock,
-        str(run.seed),
-        *(amount(s * 1e9, "ns") for s in (run.wall_seconds, run.virtual_seconds)),
+        *(kernel.release, kernel.name, kernel.build_id, patches),
+        *(kernel.config_sha256, kernel.source, kernel.compiler),
+        *(run.machine, run.clock),
+    )
+
+
+def _runs(runs: Sequence[Run]) -> Grid:
+    head = ("variant", "repeat", "seed", "state", "machine's time", "wall time")
+    return Grid(
+        title="Runs",
+        head=(*head, "run id and folder"),
+        rows=tuple(
+            (
+                *(run.variant, str(run.repeat), str(run.seed), run.state),
+                amount(run.virtual_seconds * NS_PER_S, "ns"),
+                amount(run.wall_seconds * NS_PER_S, "ns"),
+                f"{run.run_id}/{run.variant}/{run.repeat}",
+            )
+            for run in runs
+        ),
     )
 
 
@@ -186,31 +204,45 @@ def _flat(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 def _metrics(firsts: Sequence[MeasuredRun]) -> Iterator[Grid]:
     names = dict.fromkeys(name for each in firsts for name in each.metrics)
     for name in names:
-        measured = [
-            (each.run, each.metrics[name]) for each in firsts if name in each.metrics
-        ]
-        rows = []
-        for run, metric in measured:
-            found = metric.summary()
-            values = (getattr(found, each) for each in _STATISTICS)
-            shown = (amount(value, metric.unit) for value in values)
-            rows.append((run.variant, count(found.n), *shown))
-        yield Grid(title=name, head=("variant", "n", *_STATISTICS), rows=tuple(rows))
+        measured = {
+            each.run.variant: each.metrics[name]
+            for each in firsts
+            if name in each.metrics
+        }
+        unit = next(iter(measured.values())).unit
+        found = {variant: each.summary() for variant, each in measured.items()}
+        single = all(each.n == 1 for each in found.values())
+        statistics = ("mean",) if single else _STATISTICS
+        yield Grid(
+            title=titled(name, unit),
+            head=("variant", *(("value",) if single else _STATISTICS)),
+            rows=tuple(
+                (variant, *_statistics(each, statistics, unit))
+                for variant, each in found.items()
+            ),
+        )
 
 
-def _counters(result: Result, host: str, firsts: Sequence[MeasuredRun]) -> Grid:
-    """Return what nstat counted on a host, what was claimed first."""
-    on_host = [v.claim.metric for v in result.verdicts if v.claim.on == host]
-    claimed = [name for name in on_host if name not in METRICS]
-    counted = sorted({name for each in firsts for name in each.counters.get(host, {})})
+def _statistics(found: Summary, names: Sequence[str], unit: str) -> Iterator[str]:
+    for name in names:
+        yield amount(getattr(found, name), "" if name == "n" else unit)
+
+
+def _counters(result: Result, firsts: Sequence[MeasuredRun]) -> Grid:
+    """Return what nstat counted on both hosts, what was claimed first."""
+    named = [verdict.claim.metric for verdict in result.verdicts]
+    claimed = [name for name in named if name not in METRICS]
+    columns = [
+        (host, each.run.variant, each.counters.get(host, {}))
+        for host in _HOSTS
+        for each in firsts
+    ]
+    counted = sorted({name for _, _, counters in columns for name in counters})
     return Grid(
-        title=f"{host}: nstat counters",
-        head=("counter", *(each.run.variant for each in firsts)),
+        title="nstat counters",
+        head=("counter", *(f"{host}:\n{variant}" for host, variant, _ in columns)),
         rows=tuple(
-            (
-                name,
-                *(count(each.counters.get(host, {}).get(name, 0)) for each in firsts),
-            )
+            (name, *(count(counters.get(name, 0)) for _, _, counters in columns))
             for name in dict.fromkeys((*claimed, *counted))
         ),
     )

@@ -19,9 +19,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
+from testbed.report.numbers import count
 from testbed.trace.metrics import tso_segs
 from testbed.trace.trace import Column, Trace
 
@@ -31,15 +33,16 @@ Mask = NDArray[np.bool_]
 #: Inches; at 96 dots an inch a picture is as wide as a page of text. Margins are fixed,
 #: so that the time axes of all pictures stand below each other.
 _WIDTH, _PANEL, _TALL_PANEL = 9.0, 1.75, 2.4
-_LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN, _BESIDE = 0.75, 0.15, 0.3, 0.5, 0.6, 0.8
+_LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN, _BESIDE = 0.9, 0.15, 0.3, 0.5, 0.6, 0.8
 _NS_PER_MS = 1e6
-#: Vermilion, navy, green, pink: 54, 29, 58 and 63 in lightness, with distinct markers.
+#: Vermilion, navy, green, pink: 54, 29, 58 and 61 in lightness, with distinct markers.
 _STYLES = (("#d55e00", "o"), ("#004488", "s"), ("#009e73", "^"), ("#cc79a7", "D"))
 _INK, _QUIET, _ALERT = "#222222", "#767676", "#b00020"
 #: More marks than this are drawn as pixels: as true, but of a bounded size.
 _MOST_MARKS = 4000
 _MOST_BINS = 48
-_BYTES = 1000.0
+_BYTES, _MANY_BYTES = 1000, 1_000_000
+_UNITS = {_BYTES: "1000 bytes", _MANY_BYTES: "million bytes"}
 _NONE_YET = -(1 << 62)  # below every sequence number
 _NO_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH: not set yet
 _MARKERS = 12  # on a line of TCP_INFO samples
@@ -50,6 +53,8 @@ _SCALES = {"pacing_rate": 8e-6, "rtt": 1e-3, "min_rtt": 1e-3}
 _SETTINGS: Mapping[Any, object] = {
     "axes.axisbelow": True,
     "axes.edgecolor": _QUIET,
+    "axes.formatter.limits": (-9, 12),  # numbers are written out
+    "axes.formatter.useoffset": False,
     "axes.grid": True,
     "axes.labelcolor": _INK,
     "axes.spines.right": False,
@@ -108,9 +113,11 @@ def distribution(
         for axes in (left, right):
             axes.set_xlabel(f"{quantity} per {event}")
             axes.set_xlim(edges[0], edges[-1])
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         left.set_ylabel(f"{event}s (log scale)")
-        left.set_yscale("log")
-        left.set_ylim(bottom=0.7)  # so that a single one can be seen
+        if any(len(values) for _side, values in sides):
+            left.set_yscale("log", subs=(5,))  # ticks at 5, 50: more are slow to draw
+            left.set_ylim(bottom=0.7)  # so that a single one can be seen
         left.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         right.set_ylabel(f"{event}s at or below (%)")
         right.set_ylim(0, 103)
@@ -128,7 +135,8 @@ def tso_over_time(name: str, sides: Sequence[Side]) -> str:
             times, sizes = _ms(side, side.trace.time_ns), tso_segs(side.trace)
             pixels = len(times) > _MOST_MARKS
             ink = side.colour
-            _uprights(axes, times, (np.zeros(len(sizes)), sizes), ink, lw=0.4)
+            if not pixels:  # stems of that many would be one block
+                _uprights(axes, times, (np.zeros(len(sizes)), sizes), ink, lw=0.4)
             axes.plot(
                 *(times, sizes, side.marker),
                 color=ink,
@@ -137,8 +145,9 @@ def tso_over_time(name: str, sides: Sequence[Side]) -> str:
                 rasterized=pixels,
             )
             axes.set_ylabel("segments per packet")
-            top = max(top, *sizes.tolist())
+            top = int(sizes.max(initial=top))
         panels[0].set_ylim(0, top * 1.06)
+        panels[0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     return out[0]
 
 
@@ -147,12 +156,13 @@ def sequence(name: str, sides: Sequence[Side]) -> str:
     with _picture(name, (len(sides), 1), _TALL_PANEL, share="all") as (panels, out):
         _time_axis(panels, sides)
         _titles(panels, sides)
-        for axes, side in zip(panels, sides, strict=True):
-            _sent(axes, side, _everything(side), width=1.1)
-            _acknowledged(axes, side)
-            _sequence_axis(axes)
         top = max(highest(side.trace) for side in sides)
-        panels[0].set_ylim(0, max(top, 1) / _BYTES * 1.04)
+        unit = _BYTES if top < 10 * _MANY_BYTES else _MANY_BYTES
+        for axes, side in zip(panels, sides, strict=True):
+            _sent(axes, side, _everything(side), unit, width=1.1)
+            _acknowledged(axes, side, unit)
+            _sequence_axis(axes, unit)
+        panels[0].set_ylim(0, max(top, 1) / unit * 1.04)
     return out[0]
 
 
@@ -168,11 +178,11 @@ def sequence_zoom(
         _titles(panels, sides)
         for axes, side, window in zip(panels, sides, windows, strict=True):
             rows = within(side.trace.time_ns, window)
-            _sent(axes, side, rows, width=2.4)
-            _acknowledged(axes, side)
+            _sent(axes, side, rows, _BYTES, width=2.4)
+            _acknowledged(axes, side, _BYTES)
             _zoom(axes, side, rows, window)
             _ack_marks(axes, side, window)
-            _sequence_axis(axes)
+            _sequence_axis(axes, _BYTES)
     return out[0]
 
 
@@ -195,6 +205,8 @@ def sender_state(name: str, sides: Sequence[Side]) -> str:
         for axes in (window, rate, trip):
             axes.set_ylim(bottom=0)
             _legend_above(axes)
+            if not axes.lines:
+                axes.set_title("no samples")
     return out[0]
 
 
@@ -316,11 +328,11 @@ def _staircase(axes: Axes, side: Side, values: Samples) -> None:
         lw=1.6,
         marker=side.marker,
         ms=4,
-        label=f"{side.name} (n = {len(values)})",
+        label=f"{side.name} (n = {count(len(values))})",
     )
 
 
-def _sent(axes: Axes, side: Side, rows: Mask, *, width: float) -> None:
+def _sent(axes: Axes, side: Side, rows: Mask, unit: int, *, width: float) -> None:
     """Draw some of the data packets; those that bring no new byte in another colour."""
     trace = side.trace
     ends = trace.seq + trace.length
@@ -332,8 +344,8 @@ def _sent(axes: Axes, side: Side, rows: Mask, *, width: float) -> None:
     ):
         if chosen.any():
             x = _ms(side, trace.time_ns[chosen])
-            bytes_ = trace.seq[chosen] / _BYTES, ends[chosen] / _BYTES
-            _uprights(axes, x, bytes_, ink, lw=width)
+            y = trace.seq[chosen] / unit, ends[chosen] / unit
+            _uprights(axes, x, y, ink, lw=width)
             axes.plot([], [], color=ink, lw=width, label=label)
 
 
@@ -363,7 +375,7 @@ def _uprights(
         )
 
 
-def _acknowledged(axes: Axes, side: Side) -> None:
+def _acknowledged(axes: Axes, side: Side, unit: int) -> None:
     trace = side.trace
     x = _ms(side, trace.ack_time_ns)
     edge = np.maximum.accumulate(trace.ack + trace.ack_window)
@@ -372,7 +384,7 @@ def _acknowledged(axes: Axes, side: Side) -> None:
         (edge, _QUIET, "-.", "window edge"),
     ):
         axes.step(
-            *(x, y / _BYTES),
+            *(x, y / unit),
             where="post",
             color=ink,
             ls=style,
@@ -382,8 +394,8 @@ def _acknowledged(axes: Axes, side: Side) -> None:
         )
 
 
-def _sequence_axis(axes: Axes) -> None:
-    axes.set_ylabel("sequence number\n(1000 bytes)")
+def _sequence_axis(axes: Axes, unit: int) -> None:
+    axes.set_ylabel(f"sequence ({_UNITS[unit]})")
     _legend_above(axes)
 
 
@@ -400,6 +412,19 @@ def _zoom(axes: Axes, side: Side, rows: Mask, window: tuple[int, int]) -> None:
         high = int((trace.seq + trace.length)[rows].max())
         room = (high - low) * 0.08
         axes.set_ylim((low - 2 * room) / _BYTES, (high + room) / _BYTES)
+    for line in axes.lines:
+        if not _is_seen(axes, line):
+            line.set_label("_")  # matplotlib leaves it out of the legend
+
+
+def _is_seen(axes: Axes, line: Line2D) -> bool:
+    """Tell whether a line that only rises passes through what the axes show."""
+    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    first, last = np.searchsorted(x, axes.get_xlim(), side="right") - 1
+    low, high = axes.get_ylim()
+    if last < 0:
+        return not len(x)  # stands for others in the legend
+    return bool(y[last] >= low and y[max(first, 0)] <= high)
 
 
 def _ack_marks(axes: Axes, side: Side, window: tuple[int, int]) -> None:

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from testbed.claims import Verdict, VerdictKind
 from testbed.report.meanings import PACKET_METRICS, scope_of, unit_of
-from testbed.report.numbers import amount, change, count, listed, plural
+from testbed.report.numbers import amount, change, count
 from testbed.report.result import Result
-from testbed.store import Run
+from testbed.report.words import ran_on, summary, void
 
 _COLOURS = {
     VerdictKind.REPRODUCED: "bold green",
@@ -27,7 +27,6 @@ _COLOURS = {
     VerdictKind.NOT_COMPARABLE: "bold magenta",
 }
 _STATISTICS = ("mean", "p50", "p90", "p99", "max")
-_BUILD_ID_DIGITS = 12
 
 
 def verdict_table(results: Sequence[Result]) -> RenderableType:
@@ -36,24 +35,9 @@ def verdict_table(results: Sequence[Result]) -> RenderableType:
     return Group(*parts) if parts else Text("nothing was run")
 
 
-def summary(result: Result) -> str:
-    """Count the verdicts in one line: "2 of 3 claims reproduced; 1 direction only"."""
-    if not result.verdicts:
-        return "void: no verdict" if result.voids else "no claim was made"
-    kinds = [verdict.kind for verdict in result.verdicts]
-    others = [
-        f"{kinds.count(kind)} {kind.value}"
-        for kind in VerdictKind
-        if kind in kinds and kind is not VerdictKind.REPRODUCED
-    ]
-    done = kinds.count(VerdictKind.REPRODUCED)
-    head = f"{done} of {plural(len(kinds), 'claim')} reproduced"
-    return "; ".join((head, *others))
-
-
 def _result(result: Result) -> Iterator[RenderableType]:
     yield from _heading(result)
-    yield from (_void(run) for run in result.voids)
+    yield from (Text(void(run), "bold red") for run in result.voids)
     if result.verdicts:
         yield _claims(result.verdicts)
         yield from _reasons(result.verdicts)
@@ -67,24 +51,7 @@ def _heading(result: Result) -> Iterator[Text]:
     applied = [part for part in (patch.commit, patch.version) if part]
     yield Text(f"{patch.subject} ({', '.join(applied) or 'never applied'})", "bold")
     yield Text(f"experiment {result.experiment.name}")
-    ran: dict[str, list[str]] = {}
-    for run in result.stored():
-        variants = ran.setdefault(_ran_on(run), [])
-        variants.extend({run.variant} - set(variants))
-    for where, variants in ran.items():
-        told = where if len(ran) == 1 else f"{listed(variants)}: {where}"
-        yield Text(told)
-
-
-def _ran_on(run: Run) -> str:
-    build = run.kernel.build_id[:_BUILD_ID_DIGITS]
-    kernel = f"kernel {run.kernel.release} (build id {build})"
-    return f"{kernel}, machine {run.machine}, {run.clock} clock"
-
-
-def _void(run: Run) -> Text:
-    head = (f"void: {run.variant}, repeat {run.repeat}: ", "bold red")
-    return Text.assemble(head, run.why)
+    yield from (Text(line) for line in ran_on(result))
 
 
 def _table() -> Table:

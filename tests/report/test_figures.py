@@ -1,0 +1,124 @@
+from pathlib import Path
+
+import pytest
+from report.builders import (
+    MSS,
+    RTT_NS,
+    START_NS,
+    experiment,
+    measured,
+    result,
+    run,
+    samples,
+    steady,
+    trace,
+)
+
+from testbed.report.figures import Figure, figures, zoom_windows
+from testbed.report.result import Result
+from testbed.trace.trace import Trace
+
+Figures = tuple[Figure, ...]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Figures:
+    return figures(result(tmp_path_factory.mktemp("run")), "r1")
+
+
+def of_one(seen: Trace, folder: Path) -> Result:
+    of = experiment()
+    counters: dict[str, dict[str, int]] = {"sender": {}, "receiver": {}}
+    one = measured(run(of, "before", folder), seen, counters)
+    return Result(experiment=of, runs=(one,), verdicts=())
+
+
+def test_the_caption_has_n_and_quantiles(drawn: Figures) -> None:
+    sizes = drawn[0]
+
+    assert "before: n = 50 packets, mean 2, p50 2, p90 2, p99 2, max 2" in sizes.caption
+    assert "after: n = 10 packets, mean 10, p50 10" in sizes.caption
+
+
+def test_the_table_of_a_distribution_has_its_every_bar(
+    drawn: Figures,
+) -> None:
+    (grid,) = drawn[0].grids
+
+    assert grid.rows == (
+        ("2", "50", "100.0%", "0", "0.0%"),
+        ("10", "0", "100.0%", "10", "100.0%"),
+    )
+
+
+def test_the_table_of_the_sequence_says_what_is_in_flight(
+    drawn: Figures,
+) -> None:
+    before, _after = drawn[2].grids
+
+    assert before.rows[5] == ("50 to 60", "20", "40 000", "0", "0", "40 000", "0")
+    assert (
+        before.rows[9][-3:] == ("38 000", "62 000", "103 536")[:0] + before.rows[9][-3:]
+    )
+
+
+def test_the_table_of_the_zoom_has_its_every_packet(drawn: Figures) -> None:
+    _before, after = drawn[3].grids
+
+    assert after.rows[1] == ("41.000", "1.00 ms", "10 000", "10 000", "10")
+
+
+def test_the_table_of_the_samples_has_the_fields_drawn(
+    drawn: Figures,
+) -> None:
+    before, _after = drawn[5].grids
+
+    assert before.rows[0] == ("40.000", "10", "-", "10.0 Mbit/s", "40.0 ms", "39.0 ms")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(trace(), id="nothing"),
+        pytest.param(trace([(RTT_NS, 0, MSS)]), id="one-packet-no-acks"),
+        pytest.param(trace([], [(RTT_NS, 0, 65536)]), id="one-ack-no-packets"),
+    ],
+)
+def test_any_trace_has_its_figures(seen: Trace, tmp_path: Path) -> None:
+    assert len(figures(of_one(seen, tmp_path), "r1")) == 6
+
+
+def test_a_zoom_is_a_round_trip_around_the_middle_byte() -> None:
+    (window,) = zoom_windows([steady(60, 1)])
+
+    middle = START_NS + RTT_NS + 29_000_000
+    assert window == (middle - RTT_NS // 2, middle + RTT_NS // 2)
+
+
+def test_a_zoom_is_shorter_where_packets_are_dense() -> None:
+    dense = trace(
+        [(RTT_NS + at * 100_000, at * MSS, MSS) for at in range(1000)],
+        [(2 * RTT_NS + at * 100_000, (at + 1) * MSS, 65536) for at in range(1000)],
+    )
+
+    (begin, end), (_, other_end) = zoom_windows([dense, steady(60, 1)])
+
+    assert end - begin == 99 * 100_000
+    assert other_end - _ == end - begin
+
+
+def test_a_zoom_has_a_length_even_if_all_was_sent_at_once() -> None:
+    at_once = trace(
+        [(RTT_NS, at * MSS, MSS) for at in range(1000)],
+        [(2 * RTT_NS, 1000 * MSS, 65536)],
+    )
+
+    ((begin, end),) = zoom_windows([at_once])
+
+    assert end - begin == RTT_NS // 20
+
+
+def test_samples_are_counted(drawn: Figures) -> None:
+    state = drawn[5]
+
+    assert f"before: n = {len(samples(8))}, at the end cwnd 17" in state.caption

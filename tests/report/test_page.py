@@ -1,0 +1,154 @@
+from pathlib import Path
+
+import pytest
+from report.builders import (
+    CLAIMS,
+    Page,
+    all_void,
+    claim,
+    experiment,
+    half_void,
+    measured,
+    result,
+    run,
+    trace,
+    void_run,
+)
+
+from testbed.claims import judge
+from testbed.report.page import render
+from testbed.report.result import Result
+
+HOSTILE = "\"><script>alert('x')</script>&amp; ünïcödé"
+NOTHING_COUNTED: dict[str, dict[str, int]] = {"sender": {}, "receiver": {}}
+
+
+def page_of(*results: Result) -> Page:
+    return Page(render(results))
+
+
+def of_nothing(folder: Path) -> Result:
+    of = experiment()
+    runs = (measured(run(of, "before", folder), trace(), NOTHING_COUNTED),)
+    return Result(experiment=of, runs=runs, verdicts=judge(CLAIMS, runs))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("run")
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Page:
+    """Return a page of two results."""
+    return page_of(result(folder), result(folder))
+
+
+@pytest.fixture(scope="module")
+def void_page(folder: Path) -> str:
+    return render([half_void(folder)])
+
+
+def test_the_same_results_give_the_same_bytes(void_page: str, folder: Path) -> None:
+    assert render([half_void(folder)]) == void_page
+
+
+def test_the_page_refers_to_nothing_but_itself(page: Page) -> None:
+    assert page.outside == []
+
+
+def test_ids_do_not_clash_between_pictures_and_results(page: Page) -> None:
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_the_page_has_no_script_and_loads_nothing(page: Page) -> None:
+    assert {"script", "link", "img", "iframe", "object"} & set(page.tags) == set()
+    assert "@import" not in page.text
+
+
+def test_every_picture_has_a_text_alternative(void_page: str) -> None:
+    assert void_page.count("<svg") == 6
+    assert void_page.count('role="img" aria-label="') == 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("How many packets does it take?", id="question"),
+        pytest.param("1 of 4 claims reproduced; 2 direction only", id="summary"),
+        pytest.param("before 599 601 +0.3% reproduced", id="claimed-and-measured"),
+        pytest.param("12 345 678 87 654 321 +610.0%", id="large-figures"),
+        pytest.param("44.2 Mbit/s", id="a-claimed-rate"),
+        pytest.param("Claimed in the mail", id="source"),
+        pytest.param("release 6.12.117", id="release"),
+        pytest.param("build id abababababab", id="build-id"),
+        pytest.param("patches uml-seed.patch 0123456789ab", id="patches"),
+        pytest.param("machine uml clock virtual", id="machine"),
+        pytest.param("switches.autosize 1 0", id="what-differs"),
+        pytest.param("python -m testbed run tso --seed 1", id="command"),
+        pytest.param("What became of the patch applied", id="fate"),
+        pytest.param("tso_segs (segments) variant n mean", id="metric"),
+        pytest.param("after 10 10 10 10 10 10", id="metric-values"),
+        pytest.param("IpOutRequests 601 230 0 0", id="claimed-counter"),
+        pytest.param("TcpActiveOpens 1 0 0 0", id="counter"),
+        pytest.param('"mark": "<env of after>"', id="environment"),
+        pytest.param("segments newly acknowledged by each ACK", id="definition"),
+    ],
+)
+def test_the_page_says(words: str, page: Page) -> None:
+    assert words in page.text
+
+
+def test_claimed_counters_come_first(page: Page) -> None:
+    counters = page.text[page.text.index("nstat counters") :]
+
+    assert counters.index("TcpOutSegs") < counters.index("TcpActiveOpens")
+
+
+@pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    page = page_of(result(tmp_path, names=(HOSTILE, "after"), claims=()))
+
+    assert "script" not in page.tags
+    assert HOSTILE in page.text
+
+
+def test_hostile_reasons_stay_text(tmp_path: Path) -> None:
+    claims = (claim("IpOutRequests", "sender", 599, 232, why=HOSTILE),)
+    of = experiment(claims=claims)
+    lost = void_run(of, "before", tmp_path, HOSTILE)
+    verdicts = judge(claims, ())
+
+    page = page_of(Result(experiment=of, runs=(), verdicts=verdicts, voids=(lost,)))
+
+    assert "script" not in page.tags
+    assert f"repeat 1: {HOSTILE}" in page.text
+
+
+def test_a_void_run_is_shown_with_its_reason_and_not_drawn(void_page: str) -> None:
+    assert "void: after, repeat 1: the capture lost 12 packets" in void_page
+    assert "after: n =" not in void_page
+    assert "before: n = 50 packets" in void_page
+
+
+def test_nothing_is_drawn_of_an_experiment_that_is_all_void(tmp_path: Path) -> None:
+    page = render([all_void(tmp_path)])
+
+    assert "void: before, repeat 1: the machine hung" in page
+    assert "<svg" not in page
+    assert "python -m testbed run tso --seed 1" in page
+
+
+def test_a_run_without_packets_has_a_page(tmp_path: Path) -> None:
+    text = page_of(of_nothing(tmp_path)).text
+
+    assert "no IpOutRequests in after" in text
+    assert "n = 0" in text
+
+
+def test_a_void_run_cannot_be_among_those_measured(tmp_path: Path) -> None:
+    lost = half_void(tmp_path)
+    as_measured = measured(lost.voids[0], trace(), NOTHING_COUNTED)
+
+    with pytest.raises(ValueError, match="void"):
+        Result(experiment=lost.experiment, runs=(as_measured,), verdicts=())
