@@ -102,7 +102,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="change a key of every variant, such as path.rtt=10ms",
     )
     run.add_argument(
-        "--seed", type=int, default=1, help="of all randomness (default 1)"
+        "--seed", type=_seed, default=1, help="of all randomness (default 1)"
     )
     run.add_argument("--repeat", type=_count, default=1, metavar="N")
     run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
@@ -135,6 +135,13 @@ def _count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError("must be from 0 to 2**32 - 1")
     return value
 
 

@@ -199,7 +199,13 @@ def _record(
     job = lab_job(run)
     write_text(
         run.folder / "job.json",
-        json.dumps({"variant": encode(run.spec()), "clock": run.clock}) + "\n",
+        json.dumps(
+            {
+                "variant": encode(run.spec()),
+                "conditions": {"clock": run.clock, "seed": run.seed},
+            }
+        )
+        + "\n",
     )
     with (run.folder / "console.log").open("w") as console:
 

@@ -2,7 +2,9 @@
 
 Delay, rate, queue and loss sit on the router's two ports, never on a host's own device:
 netem orphans skbs, which would switch TCP Small Queues off, and a tbf with a small
-burst segments GSO packets. Both hosts have IPv4 and IPv6 addresses.
+burst segments GSO packets. Both hosts have IPv4 and IPv6 addresses. Everybody knows
+their neighbours from the start: an ARP exchange over the path would make the first
+RTT sample of the first connection twice the RTT.
 """
 
 from typing import ClassVar
@@ -29,9 +31,9 @@ def run_on(node, argv):
 
 
 class Port(Intf):
-    """An interface with addresses of both families, an MTU, a route and a qdisc."""
+    """An interface with both kinds of address, an MTU, a neighbour, and a qdisc."""
 
-    def config(self, mtu, address6, gateway6=None, qdisc=None, **params):
+    def config(self, mtu, address6, neighbour, gateway6=None, qdisc=None, **params):
         """Set the device up, and return what was set."""
         # An address under duplicate detection cannot be bound to for a second or two.
         no_dad = f"net.ipv6.conf.{self.name}.accept_dad=0"
@@ -39,6 +41,10 @@ class Port(Intf):
         run_on(self.node, ("ip", "link", "set", "dev", self.name, "mtu", str(mtu)))
         shown = super().config(**params)
         run_on(self.node, ("ip", "-6", "addr", "add", address6, "dev", self.name))
+        for address in neighbour["addresses"]:
+            known = ("lladdr", neighbour["mac"], "nud", "permanent")
+            to = ("neigh", "replace", address, "dev", self.name)
+            run_on(self.node, ("ip", *to, *known))
         if gateway6:
             run_on(self.node, ("ip", "-6", "route", "add", "default", "via", gateway6))
         for command in tc_commands(self.name, qdisc) if qdisc else ():
@@ -72,18 +78,27 @@ class RoutedPair(Topo):
         self._join(RECEIVER, 2, towards_receiver(self.path))
 
     def _join(self, host, net, qdisc):
-        host_port = {
-            "ip": f"10.0.{net}.2/24",
-            "address6": f"fd00:{net}::2/64",
-            "gateway6": f"fd00:{net}::1",
-            "mtu": self.path.mtu,
-        }
-        router_port = {
-            "ip": f"10.0.{net}.1/24",
-            "address6": f"fd00:{net}::1/64",
-            "qdisc": qdisc,
-            "mtu": self.path.mtu,
-        }
+        here, there = _end(net, 2), _end(net, 1)
+        common = {"mtu": self.path.mtu}
         self.addLink(
-            host, ROUTER, cls=Link, intf=Port, params1=host_port, params2=router_port
+            host,
+            ROUTER,
+            cls=Link,
+            intf=Port,
+            addr1=here["mac"],
+            addr2=there["mac"],
+            params1={**common, **_port(here, there), "gateway6": f"fd00:{net}::1"},
+            params2={**common, **_port(there, here), "qdisc": qdisc},
         )
+
+
+def _end(net, number):
+    return {
+        "mac": f"02:00:00:00:0{net}:0{number}",
+        "addresses": (f"10.0.{net}.{number}", f"fd00:{net}::{number}"),
+    }
+
+
+def _port(own, other):
+    address4, address6 = own["addresses"]
+    return {"ip": f"{address4}/24", "address6": f"{address6}/64", "neighbour": other}

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from testbed.errors import TestbedError
-from testbed.lab.session import run_variant
+from testbed.lab.session import Conditions, run_variant
 from testbed.spec.codec import decode
 from testbed.spec.experiment import Variant
 
@@ -17,8 +17,8 @@ def main() -> int:
     try:
         run_variant(
             decode(Variant, job["variant"]),
+            decode(Conditions, job["conditions"]),
             folder,
-            virtual=job["clock"] == "virtual",
             say=lambda phase: print(f"lab: {phase}", flush=True),  # noqa: T201
         )
     except TestbedError as error:

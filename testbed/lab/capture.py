@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scapy.arch.linux import L2ListenSocket
+from scapy.error import log_runtime
 
 from testbed.errors import CaptureLoss
 from testbed.trace.pcapng import PcapngWriter
@@ -42,6 +43,8 @@ def record(device: str, where: str, file: Path) -> Callable[[Connection], None]:
     """
 
     def work(pipe: Connection) -> None:
+        # It warns that no layers are loaded to dissect with; none are wanted.
+        log_runtime.setLevel("ERROR")
         listener = L2ListenSocket(iface=device, nofilter=1)
         try:
             _tune(listener.ins)

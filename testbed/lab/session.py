@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from testbed.lab.capture import check_drops, record
 from testbed.lab.child import Child, child_on
 from testbed.lab.environment import describe
 from testbed.lab.net import Network, running
+from testbed.lab.randomness import restart_randomness
 from testbed.lab.settings import (
     apply_settings,
     apply_switches,
@@ -30,8 +32,16 @@ _START_GRID_NS = 10_000_000_000
 _READY_S = 60.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a run depends on besides its variant. clock: "virtual" or "real"."""
+
+    clock: str
+    seed: int
+
+
 def run_variant(
-    variant: Variant, folder: Path, *, virtual: bool, say: Callable[[str], None]
+    variant: Variant, conditions: Conditions, folder: Path, say: Callable[[str], None]
 ) -> None:
     """Run a variant on this machine and leave its facts in folder.
 
@@ -40,6 +50,7 @@ def run_variant(
     """
     with ExitStack() as stack:
         say("network")
+        restart_randomness(conditions.seed)
         network = stack.enter_context(running(variant.topology, variant.path))
         _apply(network, variant)
         _write(folder / "environment.json", describe(network))
@@ -57,7 +68,8 @@ def run_variant(
         for child in (*captures.values(), *ends.values()):
             child.hear(_READY_S)
         say("traffic")
-        facts = _transfer(ends, variant, virtual=virtual)
+        restart_randomness(conditions.seed)
+        facts = _transfer(ends, variant, conditions)
         for where, child in captures.items():
             child.tell("stop")
             check_drops(where, *child.hear(_READY_S))
@@ -92,9 +104,9 @@ def _start_traffic(
 
 
 def _transfer(
-    ends: dict[str, Child], variant: Variant, *, virtual: bool
+    ends: dict[str, Child], variant: Variant, conditions: Conditions
 ) -> dict[str, Any]:
-    ends["sender"].tell(_start_time(virtual=virtual))
+    ends["sender"].tell(_start_time(conditions))
     sent = ends["sender"].hear()
     received = ends["receiver"].hear(_READY_S)
     if sent["bytes"] != received["bytes"]:
@@ -113,9 +125,9 @@ def _transfer(
     }
 
 
-def _start_time(*, virtual: bool) -> int:
+def _start_time(conditions: Conditions) -> int:
     now = time.time_ns()
-    return now + -now % _START_GRID_NS if virtual else now
+    return now + -now % _START_GRID_NS if conditions.clock == "virtual" else now
 
 
 def _write(path: Path, value: object) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from testbed.errors import NotApplied
 from testbed.lab.net import Host
-from testbed.spec.qdisc import Qdisc, differences, tc_commands
+from testbed.spec.qdisc import Qdisc, differences, parse_classes, tc_commands
 from testbed.spec.settings import HostSettings
 
 _PARAMETERS = Path("/sys/module")
@@ -52,7 +52,7 @@ def check_path(router: Host) -> None:
 def check_qdisc(host: Host, device: str, wanted: Qdisc) -> None:
     """Raise NotApplied unless tc shows the qdisc and its children as asked for."""
     qdiscs = json.loads(host.run("tc", "-j", "qdisc", "show", "dev", device))
-    classes = json.loads(host.run("tc", "-j", "class", "show", "dev", device) or "[]")
+    classes = parse_classes(host.run("tc", "class", "show", "dev", device))
     for what, asked, got in differences(wanted, qdiscs, classes):
         raise NotApplied(f"{host.name} {device} {what}", wanted=asked, got=got)
 

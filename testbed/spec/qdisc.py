@@ -21,13 +21,16 @@ class Option:
 
     parse: YAML to the value, in base units.  write: name and value to tc's words.
     shown: the path of keys to it in what `tc -j` shows.  scale: base units in one unit
-    of the shown number (tc shows seconds and bytes/s).
+    of the shown number (tc shows seconds and bytes/s).  grain: how far the shown number
+    may be off because tc rounds it, in base units; share: the same, relative to it.
     """
 
     parse: Callable[[object], Number]
     write: Callable[[str, Number], tuple[str, ...]]
     shown: tuple[str, ...]
     scale: Number = 1
+    grain: Number = 0
+    share: float = 1e-6
 
 
 def _count(value: object) -> int:
@@ -71,7 +74,8 @@ def _counted(name: str) -> Option:
 
 
 _BITS = 8  # tc shows rates in bytes/s
-_USEC = 1_000  # fq_codel shows microseconds
+_TICK_OF_BYTES = 2048  # a burst is kept as its time at the rate, in ticks of 64 ns
+_USEC = 1_000  # tc shows whole microseconds; netem keeps ticks of 64 ns
 
 _FQ = {
     "limit": _counted("limit"),
@@ -83,26 +87,28 @@ _FQ = {
 }
 _NETEM = {
     "limit": _counted("limit"),
-    "delay": Option(parse_time, _time, ("options", "delay", "delay"), NS_PER_S),
+    "delay": Option(
+        parse_time, _time, ("options", "delay", "delay"), NS_PER_S, grain=_USEC
+    ),
     "rate": Option(parse_rate, _rate, ("options", "rate", "rate"), _BITS),
     "loss": Option(_share, _percent, ("options", "loss-random", "loss")),
 }
 _TBF = {
     "rate": Option(parse_rate, _rate, ("options", "rate"), _BITS),
-    "burst": Option(parse_size, _plain, ("options", "burst")),
+    "burst": Option(parse_size, _plain, ("options", "burst"), grain=_TICK_OF_BYTES),
     "limit": Option(parse_size, _plain, ("options", "limit")),
 }
 _FQ_CODEL = {
     "limit": _counted("limit"),
-    "target": Option(parse_time, _time, ("options", "target"), _USEC),
-    "interval": Option(parse_time, _time, ("options", "interval"), _USEC),
+    "target": Option(parse_time, _time, ("options", "target"), _USEC, grain=_USEC),
+    "interval": Option(parse_time, _time, ("options", "interval"), _USEC, grain=_USEC),
     "ecn": Option(_flag, _bare, ("options", "ecn")),
 }
-#: htb's options are those of its one class; `tc -j class show` repeats them.
+#: htb's options are those of its one class, whose rate is shown in four digits.
 _HTB = {
-    "rate": Option(parse_rate, _rate, ("rate",), _BITS),
-    "burst": Option(parse_size, _plain, ("burst",)),
-    "cburst": Option(parse_size, _plain, ("cburst",)),
+    "rate": Option(parse_rate, _rate, ("rate",), share=1e-3),
+    "burst": Option(parse_size, _plain, ("burst",), grain=_TICK_OF_BYTES),
+    "cburst": Option(parse_size, _plain, ("cburst",), grain=_TICK_OF_BYTES),
 }
 QDISCS: Mapping[str, Mapping[str, Option]] = MappingProxyType(
     {
@@ -204,8 +210,8 @@ def differences(
 ) -> tuple[tuple[str, object, object], ...]:
     """Return (what, wanted, got) for whatever tc does not show as it was asked for.
 
-    qdiscs_shown, classes_shown: `tc -j qdisc show dev D` and `tc -j class show dev D`.
-    Rates and times may differ by a millionth: tc counts in 64 ns ticks and bytes/s.
+    qdiscs_shown: `tc -j qdisc show dev D`.  classes_shown: parse_classes() of
+    `tc class show dev D`.
     """
     found: list[tuple[str, object, object]] = []
     for level, each in enumerate(qdisc.chain(), start=1):
@@ -216,10 +222,34 @@ def differences(
             continue
         told = _at(classes_shown, f"{handle}1") if each.kind == "htb" else shown
         for name, wanted in each.options.items():
-            got = _look_up(told, QDISCS[each.kind][name])
-            if not _equal(wanted, got):
+            option = QDISCS[each.kind][name]
+            got = _look_up(told, option)
+            if not _equal(wanted, got, option):
                 found.append((f"{each.kind} {name}", wanted, got))
     return tuple(found)
+
+
+def parse_classes(text: str) -> tuple[dict[str, object], ...]:
+    """Return what `tc class show` says of htb classes, in base units.
+
+    It has no JSON in iproute2 6.1.  A line reads `class htb 20:1 root leaf 30: prio 0
+    rate 1Gbit ceil 1Gbit burst 262000b cburst 262000b`.
+    """
+    lines = (line.split() for line in text.splitlines())
+    return tuple(
+        {
+            "handle": words[2],
+            "rate": parse_rate(_word_after(words, "rate").lower()),
+            "burst": parse_size(_word_after(words, "burst").upper()),
+            "cburst": parse_size(_word_after(words, "cburst").upper()),
+        }
+        for words in lines
+        if words[:2] == ["class", "htb"]
+    )
+
+
+def _word_after(words: Sequence[str], name: str) -> str:
+    return words[words.index(name) + 1] if name in words[:-1] else ""
 
 
 def _at(shown: Sequence[Mapping[str, object]], handle: str) -> Mapping[str, object]:
@@ -235,7 +265,8 @@ def _look_up(shown: Mapping[str, object], option: Option) -> Number | None:
     return value * option.scale if isinstance(value, int | float) else None
 
 
-def _equal(wanted: Number, got: Number | None) -> bool:
+def _equal(wanted: Number, got: Number | None, option: Option) -> bool:
     if not wanted:  # tc leaves out what is zero
         return not got
-    return got is not None and abs(got - wanted) <= abs(wanted) * 1e-6
+    slack = max(option.grain, abs(wanted) * option.share)
+    return got is not None and abs(got - wanted) <= slack

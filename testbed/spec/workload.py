@@ -11,9 +11,10 @@ class Workload:
 
     bytes or duration (ns): when to stop sending; exactly one is set (netperf -l -BYTES,
     -l SECONDS).  send_size: bytes a send() call (-m).  sndbuf, rcvbuf: SO_SNDBUF and
-    SO_RCVBUF in bytes, None leaves autotuning on (-s, -S).  congestion: of both
-    ends (-K).  pacing_rate: SO_MAX_PACING_RATE in bit/s (-q takes
-    bytes/s).  family: 4 or 6.  sample_every: ns between two TCP_INFO samples of the sender.
+    SO_RCVBUF in bytes; None leaves autotuning on (-s, -S).  congestion: the congestion
+    control of both ends (-K).  pacing_rate: SO_MAX_PACING_RATE in bit/s (-q takes
+    bytes/s).  family: 4 or 6.  sample_every: ns between two TCP_INFO samples of the
+    sender.
     """
 
     bytes: int | None

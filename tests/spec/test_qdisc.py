@@ -3,7 +3,13 @@
 import pytest
 
 from testbed.errors import SpecError
-from testbed.spec.qdisc import Qdisc, differences, parse_qdisc, tc_commands
+from testbed.spec.qdisc import (
+    Qdisc,
+    differences,
+    parse_classes,
+    parse_qdisc,
+    tc_commands,
+)
 
 NETEM = Qdisc(
     kind="netem",
@@ -32,6 +38,11 @@ NETEM_SHOWN = [
         },
     }
 ]
+#: tc class show dev d0 (iproute2-6.1.0, Linux 6.12.117), handles changed.
+CLASSES = """\
+class netem 10:1 parent 10: leaf 20:
+class htb 10:1 root leaf 30: prio 0 rate 1Gbit ceil 1Gbit burst 262000b cburst 262000b
+"""
 
 
 def test_one_qdisc_is_one_command() -> None:
@@ -82,10 +93,41 @@ def test_an_option_tc_does_not_show_is_a_difference() -> None:
 def test_the_options_of_htb_are_read_from_its_class() -> None:
     htb = Qdisc(kind="htb", options={"rate": 10**9})
     qdiscs = [{"kind": "htb", "handle": "10:", "options": {"default": "0x1"}}]
-    classes = [{"class": "htb", "handle": "10:1", "rate": 125000000}]
 
-    assert differences(htb, qdiscs, classes) == ()
-    assert differences(htb, qdiscs, []) == (("htb rate", 10**9, None),)
+    assert differences(htb, qdiscs, parse_classes(CLASSES)) == ()
+    assert differences(htb, qdiscs, ()) == (("htb rate", 10**9, None),)
+
+
+def test_classes_are_read_in_base_units() -> None:
+    assert parse_classes(CLASSES) == (
+        {"handle": "10:1", "rate": 10**9, "burst": 262000, "cburst": 262000},
+    )
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "shown"),
+    [
+        pytest.param(
+            Qdisc(kind="netem", options={"delay": 25_000}),
+            {"delay": {"delay": 0.000024}},
+            id="netem-ticks",
+        ),
+        pytest.param(
+            Qdisc(kind="tbf", options={"burst": 262144}),
+            {"burst": 262125},
+            id="tbf-burst",
+        ),
+        pytest.param(
+            Qdisc(kind="fq_codel", options={"interval": 100_000_000}),
+            {"interval": 99999},
+            id="codel-interval",
+        ),
+    ],
+)
+def test_what_tc_rounds_is_no_difference(qdisc, shown) -> None:
+    line = {"kind": qdisc.kind, "handle": "10:", "options": shown}
+
+    assert differences(qdisc, [line], ()) == ()
 
 
 def test_yaml_may_name_a_qdisc_or_give_it_options() -> None:

@@ -137,7 +137,7 @@ variants:
     topology: rack_local
     path: {rtt: 50us, rate: 100gbit, mtu: 4168}
     sender:
-      qdisc: {fq: {flow_limit: 400, maxrate: 50gbit}}
+      qdisc: {fq: {flow_limit: 400, maxrate: 30gbit}}
       link_sizes: {gso_max_size: 185000}
       sysctls: {net.ipv4.tcp_tso_rtt_log: 0}
     receiver:
