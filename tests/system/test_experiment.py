@@ -129,7 +129,9 @@ question: Does every setting take?
 patch: {subject: none, author: a, date: d, mail: m, fate: f}
 workload: {bytes: 300000}
 variants:
-  netem-with-loss: {path: {rtt: 1ms, rate: 1gbit, queue: 100, loss: 1%}}
+  netem-with-loss:
+    path: {rtt: 1ms, rate: 1gbit, queue: 100, loss: 10%}
+    workload: {bytes: 3000000}
   tbf: {path: {rtt: 1ms, rate: 1gbit, queue: 100, shaper: tbf}}
   htb-with-fq-codel:
     path: {rtt: 1ms, rate: 1gbit, queue: 100, shaper: htb, discipline: fq_codel}
@@ -143,7 +145,8 @@ variants:
     receiver:
       link_sizes: {gro_max_size: 185000}
       offloads: {generic-receive-offload: false}
-    workload: {family: 6, congestion: dctcp, sndbuf: 400000, rcvbuf: 900000}
+    workload:
+      {bytes: 9000000, family: 6, congestion: dctcp, sndbuf: 4000000, rcvbuf: 9000000}
   paced-for-a-time:
     workload: {bytes: null, duration: 100ms, pacing_rate: 80mbit, congestion: reno}
     sender: {qdisc: none, offloads: {tcp-segmentation-offload: false}}
