@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 _NEEDED = ("jinja2", "matplotlib", "mininet", "numpy", "rich", "scapy", "yaml")
+_UNAVAILABLE = 3  # testbed.errors needs nothing, but may be too new for this Python
 _VENV = Path(__file__).parent.parent / ".venv"
 
 
@@ -21,7 +22,8 @@ def _enter_venv() -> None:
     if Path(sys.prefix) != _VENV and python.exists():
         os.execv(python, [str(python), "-m", "testbed", *sys.argv[1:]])  # noqa: S606
     what = f"no {', '.join(missing)}" if missing else "a Python older than 3.10"
-    sys.exit(f"testbed: {sys.executable} has {what}\n  to fix it: make setup")
+    sys.stderr.write(f"testbed: {sys.executable} has {what}\n  to fix it: make setup\n")
+    sys.exit(_UNAVAILABLE)
 
 
 if __name__ == "__main__":

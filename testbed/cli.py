@@ -30,9 +30,10 @@ from testbed.kernels.resolve import resolve
 from testbed.pipeline import (
     MACHINES,
     Plan,
+    build_kernels,
     measured_result,
     publish,
-    run_experiment,
+    record,
     topologies,
     with_kernel,
 )
@@ -152,7 +153,7 @@ def _run(arguments: argparse.Namespace) -> int:
         for name in names
     ]
     plan = Plan(
-        machine=arguments.machine,
+        machine=MACHINES[arguments.machine],
         seed=arguments.seed,
         repeats=arguments.repeat,
         out=arguments.out,
@@ -162,7 +163,8 @@ def _run(arguments: argparse.Namespace) -> int:
     pages = []
     with watching(Console(stderr=True)) as watch:
         for experiment in experiments:
-            folder = run_experiment(experiment, plan, watch)
+            kernels = build_kernels(experiment, watch)
+            folder = record(experiment, kernels, plan, watch)
             results.append(measured_result(folder))
             pages.append(publish(folder, results[-1:]))
     _show(results, pages, as_json=arguments.json)

@@ -36,6 +36,7 @@ from testbed.store import (
     FORMAT,
     Run,
     begin,
+    explained,
     finish,
     load_runs,
     new_run_id,
@@ -56,7 +57,7 @@ _CHECKOUT = Path(testbed.__file__).parent.parent
 class Plan:
     """How to run experiments. command: what the user typed, for the record."""
 
-    machine: str
+    machine: Machine
     seed: int
     repeats: int
     out: Path
@@ -73,12 +74,17 @@ class Watch(Protocol):
         """Be told what a run is doing now. Called from several threads."""
 
 
-def run_experiment(experiment: Experiment, plan: Plan, watch: Watch) -> Path:
-    """Record every variant of an experiment; return the folder that holds the runs.
+def record(
+    experiment: Experiment,
+    kernels: Mapping[str, BuiltKernel],
+    plan: Plan,
+    watch: Watch,
+) -> Path:
+    """Run every variant of an experiment; return the folder that holds the runs.
 
-    Raises what went wrong; the runs it went wrong in are then marked void.
+    kernels: by the names the variants use.  Raises what went wrong; the runs it went
+    wrong in are then marked void.
     """
-    kernels = build_kernels(experiment, watch)
     folder = plan.out / experiment.name / new_run_id()
     runs = [
         begin(_new_run(experiment, plan, folder, kernels[each.kernel], each.name, turn))
@@ -86,8 +92,7 @@ def run_experiment(experiment: Experiment, plan: Plan, watch: Watch) -> Path:
         for each in experiment.variants
     ]
     works = [
-        _recording(run, kernels[run.spec().kernel], MACHINES[plan.machine], watch)
-        for run in runs
+        _recording(run, kernels[run.spec().kernel], plan.machine, watch) for run in runs
     ]
     _side_by_side(works)
     return folder
@@ -116,9 +121,11 @@ def measured_result(folder: Path) -> Result:
 
 def measure_run(run: Run) -> MeasuredRun:
     """Return a whole run with the metrics of its capture at the sender."""
-    traces = read_capture(run.capture("sender")).traces
-    if not traces:
-        raise StoreError(f"{run.capture('sender')}: no data packet in it")
+    capture = read_capture(run.capture("sender"))
+    if capture.warnings or capture.dropped or not capture.traces:
+        wrong = [*capture.warnings, f"{capture.dropped} packets dropped", "no data"]
+        raise StoreError(f"{run.capture('sender')}: {wrong[0]}")
+    traces = capture.traces
     return MeasuredRun(
         run=run,
         trace=max(traces, key=lambda trace: int(trace.length.sum())),
@@ -153,8 +160,8 @@ def _new_run(
         repeat=repeat,
         # A repeat with the same seed would be the same run, to the byte.
         seed=plan.seed + repeat - 1,
-        machine=plan.machine,
-        clock=MACHINES[plan.machine].clock,
+        machine=plan.machine.name,
+        clock=plan.machine.clock,
         kernel=kernel.identity,
         command=plan.command,
         version=testbed.__version__,
@@ -181,16 +188,18 @@ def _side_by_side(works: Sequence[Callable[[Stop], None]]) -> None:
 def _recording(
     run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch
 ) -> Callable[[Stop], None]:
-    def record(stop: Stop) -> None:
+    def work(stop: Stop) -> None:
         try:
-            _record(run, kernel, machine, watch, stop)
+            with explained(run.folder):
+                _record(run, kernel, machine, watch, stop)
         except TestbedError as error:
+            why = "stopped before its end" if stop.is_set else str(error)
             with suppress(StoreError):  # a full disk must not hide the error
-                void(run, str(error))
+                void(run, why)
             watch.run(run, "void")
             raise
 
-    return record
+    return work
 
 
 def _record(
@@ -216,7 +225,8 @@ def _record(
 
         watch.run(run, "boot")
         outcome = machine.run(kernel, job, take, stop)
-    _raise_lab_error(run.folder, outcome.status)
+    if outcome.status:
+        raise lab_error(run.folder, outcome.status)
     finish(
         run,
         wall_seconds=outcome.wall_ns / 1e9,
@@ -242,19 +252,18 @@ def lab_job(run: Run) -> Job:
     )
 
 
-def _raise_lab_error(folder: Path, status: int) -> None:
-    if status == 0:
-        return
+def lab_error(folder: Path, status: int) -> TestbedError:
+    """Return the error that made the lab exit with status, of the kind it was there."""
     error = folder / "error.txt"
     if not error.exists():
         tail = "\n".join((folder / "console.log").read_text().splitlines()[-15:])
-        raise InfrastructureError(f"the lab exited with {status}:\n{tail}")
+        return InfrastructureError(f"the lab exited with {status}:\n{tail}")
     text = error.read_text().strip()
     if status == SpecError.exit_code:
-        raise SpecError(text)
+        return SpecError(text)
     if status == Unavailable.exit_code:
-        raise Unavailable(text, remedy="choose another machine or kernel")
-    raise InfrastructureError(text)
+        return Unavailable(text, remedy="choose another machine or kernel")
+    return InfrastructureError(text)
 
 
 def topologies() -> dict[str, str]:

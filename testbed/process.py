@@ -7,6 +7,7 @@ all, when its deadline passes or the caller leaves early.
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -39,6 +40,11 @@ class Stop:
         self._kills: list[Callable[[], None]] = []
         self._is_set = False
 
+    @property
+    def is_set(self) -> bool:
+        """Tell whether set() was called."""
+        return self._is_set
+
     def set(self) -> None:
         """End every process that was given this, now and from now on."""
         with self._lock:
@@ -58,6 +64,20 @@ class Stop:
         finally:
             with self._lock:
                 self._kills.remove(kill)
+
+
+def missing_programs(
+    packages: Mapping[str, str], path: str | None = None
+) -> dict[str, str]:
+    """Return those of the programs (name to apt package) that are not on this host.
+
+    path: where to look instead of $PATH, in its syntax.
+    """
+    return {
+        name: package
+        for name, package in packages.items()
+        if shutil.which(name, path=path) is None
+    }
 
 
 def run(

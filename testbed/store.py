@@ -94,7 +94,7 @@ def new_run_id() -> str:
 
 def begin(run: Run) -> Run:
     """Make the run's folder and mark it void; return the run."""
-    with _explained(run.folder):
+    with explained(run.folder):
         run.folder.mkdir(parents=True)
     void = replace(run, state="void", why=_NEVER_FINISHED)
     _write_record(void)
@@ -148,7 +148,7 @@ def load_run(folder: Path) -> Run:
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     part = path.with_name(f".{path.name}.part")
-    with _explained(path):
+    with explained(path):
         try:
             with part.open("w") as stream:
                 stream.write(text)
@@ -166,7 +166,7 @@ def _write_record(run: Run) -> None:
 
 
 def _read_json(path: Path) -> Any:
-    with _explained(path):
+    with explained(path):
         text = path.read_text()
     try:
         return json.loads(text)
@@ -175,7 +175,8 @@ def _read_json(path: Path) -> Any:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block, such as a full disk, into a StoreError of path."""
     try:
         yield
     except OSError as error:

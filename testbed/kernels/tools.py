@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from testbed.errors import BuildError, CommandError, Unavailable
-from testbed.process import run
+from testbed.process import missing_programs, run
 
 _TIMEOUT_S = 30.0
 
@@ -41,7 +41,7 @@ def require_tools() -> None:
             f"User-Mode Linux runs on x86-64; this host is {machine}",
             remedy="use another machine (qemu or host), or another computer",
         )
-    missing = {name: package for name, package in PACKAGES.items() if not _found(name)}
+    missing = missing_programs(PACKAGES)
     if "gcc" not in missing and not _links_statically():
         missing["libc.a"] = "libc6-dev"
     if missing:
@@ -66,10 +66,6 @@ def relevant_errors(lines: Iterable[str], most: int = 12) -> tuple[str, ...]:
     marks = ("error:", "Error:", "undefined reference", "No space left", "cannot find")
     reasons = [line for line in told if any(mark in line for mark in marks)]
     return tuple((reasons or told)[-most:])
-
-
-def _found(program: str) -> bool:
-    return shutil.which(program) is not None
 
 
 def _links_statically() -> bool:

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from testbed.errors import TestbedError
+from testbed.errors import StoreError, TestbedError
 from testbed.lab.session import Conditions, run_variant
 from testbed.spec.codec import decode
 from testbed.spec.experiment import Variant
@@ -21,9 +21,11 @@ def main() -> int:
             folder,
             say=lambda phase: print(f"lab: {phase}", flush=True),  # noqa: T201
         )
-    except TestbedError as error:
-        (folder / "error.txt").write_text(f"{error}\n")
-        return error.exit_code
+    except (TestbedError, OSError) as error:
+        told = error if isinstance(error, TestbedError) else StoreError(str(error))
+        print(told, flush=True)  # noqa: T201  # error.txt may not fit on a full disk
+        (folder / "error.txt").write_text(f"{told}\n")
+        return told.exit_code
     return 0
 
 

@@ -18,6 +18,7 @@ from scapy.arch.linux import L2ListenSocket
 from scapy.error import log_runtime
 
 from testbed.errors import CaptureLoss
+from testbed.lab.files import written_through
 from testbed.trace.pcapng import PcapngWriter
 
 #: Ethernet 14, VLAN 4, IPv6 40, hop-by-hop 8, TCP 60: 126.
@@ -48,7 +49,7 @@ def record(device: str, where: str, file: Path) -> Callable[[Connection], None]:
         listener = L2ListenSocket(iface=device, nofilter=1)
         try:
             _tune(listener.ins)
-            with file.open("wb") as stream:
+            with written_through(file) as stream:
                 writer = PcapngWriter(
                     stream, interface=device, comment=where, snaplen=SNAPLEN
                 )

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from testbed.errors import InfrastructureError
+from testbed.errors import InfrastructureError, TestbedError
 from testbed.lab.net import Host
 
 _CLONE_NEWNET = 0x40000000
@@ -46,7 +46,7 @@ class Child:
         except EOFError as error:
             raise InfrastructureError(f"{self.name} ended unexpectedly") from error
         if isinstance(message, _Failure):
-            raise InfrastructureError(f"{self.name} failed:\n{message.text}")
+            raise InfrastructureError(f"{self.name} failed: {message.text}")
         return message
 
 
@@ -84,6 +84,8 @@ def _work_inside(
     try:
         enter_network(pid)
         work(pipe)
+    except TestbedError as error:
+        pipe.send(_Failure(str(error)))
     except Exception:  # noqa: BLE001  # handed on whole, whatever it is
         pipe.send(_Failure(traceback.format_exc()))
 

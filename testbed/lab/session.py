@@ -3,7 +3,6 @@
 Read run_variant top to bottom: network, settings, captures, traffic, facts.
 """
 
-import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ from testbed.errors import InfrastructureError
 from testbed.lab.capture import check_drops, record
 from testbed.lab.child import Child, child_on
 from testbed.lab.environment import describe
+from testbed.lab.files import write_json
 from testbed.lab.net import Network, running
 from testbed.lab.randomness import restart_randomness
 from testbed.lab.settings import (
@@ -53,7 +53,7 @@ def run_variant(
         restart_randomness(conditions.seed)
         network = stack.enter_context(running(variant.topology, variant.path))
         _apply(network, variant)
-        _write(folder / "environment.json", describe(network))
+        write_json(folder / "environment.json", describe(network))
         captures = {
             where: stack.enter_context(
                 child_on(
@@ -74,7 +74,7 @@ def run_variant(
             child.tell("stop")
             check_drops(where, *child.hear(_READY_S))
         for name, fact in facts.items():
-            _write(folder / f"{name}.json", fact)
+            write_json(folder / f"{name}.json", fact)
         say("done")
 
 
@@ -106,7 +106,10 @@ def _start_traffic(
 def _transfer(
     ends: dict[str, Child], variant: Variant, conditions: Conditions
 ) -> dict[str, Any]:
-    ends["sender"].tell(_start_time(conditions))
+    _wait_for_start(conditions)
+    for end in ("receiver", "sender"):  # the sender connects at once
+        ends[end].tell("start")
+        ends[end].hear(_READY_S)
     sent = ends["sender"].hear()
     received = ends["receiver"].hear(_READY_S)
     if sent["bytes"] != received["bytes"]:
@@ -125,10 +128,6 @@ def _transfer(
     }
 
 
-def _start_time(conditions: Conditions) -> int:
-    now = time.time_ns()
-    return now + -now % _START_GRID_NS if conditions.clock == "virtual" else now
-
-
-def _write(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+def _wait_for_start(conditions: Conditions) -> None:
+    if conditions.clock == "virtual":
+        time.sleep(-time.time_ns() % _START_GRID_NS / 1e9)

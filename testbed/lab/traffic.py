@@ -25,15 +25,19 @@ _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 def receive(workload: Workload) -> Callable[[Connection], None]:
-    """Return the work of the receiving child: "ready", its result, its counters."""
+    """Return the work of the receiving child.
+
+    It says "ready"; told to, it reads its counters and says "counting"; it accepts one
+    connection and says what it received; told again, it says how its counters moved.
+    """
 
     def work(pipe: Connection) -> None:
         with socket.socket(_FAMILIES[workload.family]) as listener:
             _set_up(listener, workload, _SO_RCVBUFFORCE, workload.rcvbuf)
             listener.bind(("", PORT))
             listener.listen(1)
-            before = read_counters()
             pipe.send("ready")
+            before = _count_when_told(pipe)
             connection, _address = listener.accept()
             with connection:
                 received = _read_all(connection)
@@ -44,9 +48,10 @@ def receive(workload: Workload) -> Callable[[Connection], None]:
 
 
 def send(workload: Workload, address: str) -> Callable[[Connection], None]:
-    """Return the work of the sending child: "ready", its result, its counters.
+    """Return the work of the sending child.
 
-    It connects when told the CLOCK_REALTIME ns to do so at.
+    It says "ready"; told to, it reads its counters, says "counting", connects, sends
+    and says how it went; told again, it says how its counters moved.
     """
 
     def work(pipe: Connection) -> None:
@@ -55,9 +60,8 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
             if workload.pacing_rate is not None:
                 _set_pacing(sock, workload.pacing_rate)
             sock.settimeout(_CONNECT_TIMEOUT_S)
-            before = read_counters()
             pipe.send("ready")
-            sleep_until(pipe.recv())
+            before = _count_when_told(pipe)
             sock.connect((address, PORT))
             sock.settimeout(None)
             with sampling(sock, workload.sample_every) as samples:
@@ -67,13 +71,6 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
             _report_counters(pipe, before)
 
     return work
-
-
-def sleep_until(realtime_ns: int) -> None:
-    """Return at this CLOCK_REALTIME, or at once if it has passed."""
-    wait_ns = realtime_ns - time.time_ns()
-    if wait_ns > 0:
-        time.sleep(wait_ns / 1e9)
 
 
 def _send_all(sock: socket.socket, workload: Workload) -> dict[str, Any]:
@@ -147,6 +144,13 @@ def _check(what: str, wanted: object, get: Callable[[], object]) -> None:
         raise NotApplied(what, wanted=wanted, got=error.strerror) from error
     if got != wanted:
         raise NotApplied(what, wanted=wanted, got=got)
+
+
+def _count_when_told(pipe: Connection) -> dict[str, int]:
+    pipe.recv()
+    counters = read_counters()
+    pipe.send("counting")
+    return counters
 
 
 def _report_counters(pipe: Connection, before: dict[str, int]) -> None:

@@ -22,14 +22,27 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from testbed.errors import MachineLost
+from testbed.errors import MachineLost, Unavailable
 from testbed.machine.machine import Job, Outcome
-from testbed.process import Finished, Stop, stream
+from testbed.process import Finished, Stop, missing_programs, stream
 from testbed.spec.kernel import BuiltKernel
 
 #: CLOCK_REALTIME of every boot: 2025-06-15 15:06:40 UTC.
 BOOT_NS = 1_750_000_000_000_000_000
 MEMORY_MB = 2048
+#: What boots the guest, and what the lab runs in it -> the package it comes in.
+PACKAGES = {
+    "setarch": "util-linux",
+    "mount": "mount",
+    "pivot_root": "util-linux",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ethtool": "ethtool",
+    "sysctl": "procps",
+    "ifconfig": "net-tools",
+    "mnexec": "mininet",
+}
+_GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FOLDER = ".machine"
 _TAIL = 15
 #: RB_POWER_OFF, linux/reboot.h; UML has no /proc/sysrq-trigger to ask.
@@ -50,6 +63,7 @@ class UmlMachine:
         stop: Stop,
     ) -> Outcome:
         """Boot, run the job, power off. See Machine.run."""
+        require_programs()
         folder = job.folder / _FOLDER
         folder.mkdir()
         try:
@@ -59,6 +73,16 @@ class UmlMachine:
             return _boot(kernel, job, on_line, stop)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_programs() -> None:
+    """Raise Unavailable naming what the guest will need and this host does not have."""
+    missing = missing_programs(PACKAGES, _GUEST_PATH)
+    if missing:
+        raise Unavailable(
+            f"a guest needs {', '.join(missing)}, and has only what this host has",
+            remedy=f"apt-get install {' '.join(sorted(set(missing.values())))}",
+        )
 
 
 def uml_argv(image: Path, seed: int) -> tuple[str, ...]:
@@ -131,7 +155,7 @@ mkdir -p /dev/pts /dev/shm /run/netns
 mount -t devpts devpts /dev/pts
 mount -t tmpfs shm /dev/shm
 umount -l /mnt/host
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH={_GUEST_PATH}
 export HOME=/root LANG=C.UTF-8
 {exports}
 ip link set lo up

@@ -1,0 +1,168 @@
+"""The command line: what it prints where, and its exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from builders import BUILT, a_claim, an_experiment
+from fakes import FakeMachine
+
+from testbed.cli import main
+from testbed.pipeline import Plan, record
+from testbed.progress import ConsoleWatch, watching
+
+CHECKOUT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def stored(tmp_path) -> Path:
+    """Return the folder of a stored run whose one claim is not reproduced."""
+    plan = Plan(
+        machine=FakeMachine(), seed=1, repeats=1, out=tmp_path, command="run it"
+    )
+    experiment = an_experiment(a_claim({"before": 10, "after": 20}))
+    watch = ConsoleWatch.__new__(ConsoleWatch)
+    watch.run = lambda _run, _phase: None  # type: ignore[method-assign]
+    return record(experiment, {"6.12": BUILT}, plan, watch)
+
+
+def test_a_stored_run_is_reported_without_a_kernel(stored, capsys) -> None:
+    status = main(["report", str(stored)])
+
+    assert status == 1
+    assert "not reproduced" in capsys.readouterr().out
+    assert (stored / "report.html").exists()
+
+
+def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
+    main(["report", str(stored), "--json"])
+
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["format"] == 1
+    assert [run["variant"] for run in answer["runs"]] == ["before", "after"]
+    assert answer["runs"][0]["counters"]["sender"] == {"TcpOutSegs": 10}
+    assert answer["runs"][0]["metrics"]["tso_size"] == {
+        "unit": "bytes",
+        "n": 1,
+        "mean": 100.0,
+        "p50": 100.0,
+        "p90": 100.0,
+        "p99": 100.0,
+        "max": 100.0,
+    }
+    assert answer["claims"][0]["claimed"] == {"before": 10.0, "after": 20.0}
+    assert answer["claims"][0]["measured"] == {"before": 10.0, "after": 10.0}
+    assert answer["claims"][0]["verdict"] == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "complaint"),
+    [
+        pytest.param(
+            ["run", "nonesuch"], 2, "there is no experiment 'nonesuch'", id="experiment"
+        ),
+        pytest.param(["run", "no.yaml"], 2, "no.yaml: No such file", id="file"),
+        pytest.param(
+            ["run", "--set", "path.rtt=3"], 2, "is not a time", id="bad-setting"
+        ),
+        pytest.param(
+            ["run", "--kernel", "9.99"], 2, "there is no kernel '9.99'", id="kernel"
+        ),
+        pytest.param(["report", "/nowhere"], 4, "no runs here", id="run"),
+        pytest.param(["kernel", "build", "9.99"], 2, "9.99", id="kernel-to-build"),
+    ],
+)
+def test_a_mistake_is_one_message_and_an_exit_code(
+    tmp_path, monkeypatch, capsys, argv, status, complaint
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    assert main(argv) == status
+    told = capsys.readouterr()
+    assert complaint in " ".join(told.err.split())
+    assert told.out == ""
+    assert not (tmp_path / "captures").exists()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(["run", "--repeat", "0"], id="no-repeat"),
+        pytest.param(["run", "--repeat", "many"], id="repeat-in-words"),
+        pytest.param(["run", "--seed", "-1"], id="negative-seed"),
+        pytest.param(["run", "--machine", "toaster"], id="machine"),
+        pytest.param(["dance"], id="verb"),
+        pytest.param([], id="nothing"),
+    ],
+)
+def test_bad_usage_exits_with_2(argv, capsys) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(argv)
+
+    assert error.value.code == 2
+    assert "usage: testbed" in capsys.readouterr().err
+
+
+def test_list_names_what_there_is(capsys) -> None:
+    assert main(["list"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "refine-tso-autosizing" in shown
+    assert "long_haul" in shown
+    assert "ack_stretch" in shown
+
+
+def test_kernel_list_needs_nothing_built(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert main(["kernel", "list"]) == 0
+    assert "(not built)" in capsys.readouterr().out
+
+
+def test_a_pipe_gets_plain_lines_of_progress(capsys) -> None:
+    from rich.console import Console  # noqa: PLC0415  # after capsys has taken stderr
+
+    from testbed.kernels.progress import Progress  # noqa: PLC0415
+
+    with watching(Console(stderr=True)) as watch:
+        for done in (0, 50, 51, 100):
+            told = Progress(phase="compile", done=done, total=100, detail="tcp.o")
+            watch.kernel("6.12", told)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "kernel 6.12: compile 0%",
+        "kernel 6.12: compile 50%",
+        "kernel 6.12: compile 100%",
+    ]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
+    program = (
+        "import sys, time; import testbed.cli as cli\n"
+        "def wait(*_): print('ready', flush=True); time.sleep(60)\n"
+        "cli.build_kernels = wait; sys.exit(cli.main(['run']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.05)
+        process.send_signal(sent)
+        _out, told = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert "Traceback" not in told

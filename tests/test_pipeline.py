@@ -1,0 +1,172 @@
+"""The pipeline, on a machine that runs nothing."""
+
+from pathlib import Path
+
+import pytest
+from builders import BUILT, a_claim, an_experiment
+from fakes import FakeMachine
+
+from testbed.claims import VerdictKind
+from testbed.errors import (
+    InfrastructureError,
+    MachineLost,
+    SpecError,
+    StoreError,
+    Unavailable,
+)
+from testbed.kernels.progress import Progress
+from testbed.pipeline import (
+    Plan,
+    lab_error,
+    measured_result,
+    publish,
+    record,
+    topologies,
+    with_kernel,
+)
+from testbed.store import Run, load_run, load_runs
+
+KERNELS = {"6.12": BUILT}
+
+
+class SilentWatch:
+    def __init__(self) -> None:
+        self.phases: list[tuple[str, str]] = []
+
+    def kernel(self, name: str, progress: Progress) -> None:
+        self.phases.append((name, progress.phase))
+
+    def run(self, run: Run, phase: str) -> None:
+        self.phases.append((run.variant, phase))
+
+
+def a_plan(out: Path, machine: FakeMachine, repeats: int = 1) -> Plan:
+    return Plan(machine=machine, seed=7, repeats=repeats, out=out, command="run it")
+
+
+def test_every_variant_is_run_and_marked_whole(tmp_path) -> None:
+    watch = SilentWatch()
+
+    folder = record(
+        an_experiment(), KERNELS, a_plan(tmp_path, FakeMachine(), repeats=2), watch
+    )
+
+    runs = load_runs(folder)
+    assert [(run.variant, run.repeat, run.whole) for run in runs] == [
+        ("before", 1, True),
+        ("before", 2, True),
+        ("after", 1, True),
+        ("after", 2, True),
+    ]
+    assert ("after", "traffic") in watch.phases
+
+
+def test_each_repeat_has_a_seed_of_its_own_that_both_variants_share(tmp_path) -> None:
+    machine = FakeMachine()
+
+    record(an_experiment(), KERNELS, a_plan(tmp_path, machine, 2), SilentWatch())
+
+    assert sorted(machine.seeds) == [7, 7, 8, 8]
+
+
+def test_a_lost_machine_voids_its_run_and_is_raised(tmp_path) -> None:
+    machine = FakeMachine(fails=frozenset({"after"}))
+
+    with pytest.raises(MachineLost, match="panicked"):
+        record(an_experiment(), KERNELS, a_plan(tmp_path, machine), SilentWatch())
+
+    (lost,) = tmp_path.glob("an-experiment/*/after/1")
+    assert load_run(lost).why == "the guest panicked"
+
+
+def test_a_void_run_is_never_measured(tmp_path) -> None:
+    machine = FakeMachine(fails=frozenset({"after"}))
+    with pytest.raises(MachineLost):
+        record(an_experiment(), KERNELS, a_plan(tmp_path, machine), SilentWatch())
+    (folder,) = tmp_path.glob("an-experiment/*")
+
+    with pytest.raises(InfrastructureError, match="is void: the guest panicked"):
+        measured_result(folder)
+
+
+def test_a_capture_with_drops_is_never_measured(tmp_path) -> None:
+    plan = a_plan(tmp_path, FakeMachine(dropped=3))
+    folder = record(an_experiment(), KERNELS, plan, SilentWatch())
+
+    with pytest.raises(StoreError, match="sender.pcapng: 3 packets dropped"):
+        measured_result(folder)
+
+
+def test_a_capture_that_was_cut_is_never_measured(tmp_path) -> None:
+    folder = record(
+        an_experiment(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()
+    )
+    path = folder / "before" / "1" / "sender.pcapng"
+    path.write_bytes(path.read_bytes()[:-30])
+
+    with pytest.raises(StoreError, match="sender.pcapng: "):
+        measured_result(folder)
+
+
+def test_the_result_is_judged_from_the_stored_facts(tmp_path) -> None:
+    claim = a_claim({"before": 10, "after": 20})
+    plan = a_plan(tmp_path, FakeMachine())
+    folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
+
+    result = measured_result(folder)
+
+    assert result.verdicts[0].measured == {"before": 10.0, "after": 10.0}
+    assert result.verdicts[0].kind is VerdictKind.NOT_REPRODUCED
+    assert result.runs[0].metrics["tso_size"].summary().max == 100
+
+
+def test_a_report_repeated_has_the_same_bytes(tmp_path) -> None:
+    plan = a_plan(tmp_path, FakeMachine())
+    folder = record(an_experiment(), KERNELS, plan, SilentWatch())
+
+    first = publish(folder, [measured_result(folder)]).read_bytes()
+
+    assert publish(folder, [measured_result(folder)]).read_bytes() == first
+
+
+def test_an_unwritable_folder_is_one_clear_error(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    plan = a_plan(tmp_path / "file", FakeMachine())
+
+    with pytest.raises(StoreError, match="Not a directory"):
+        record(an_experiment(), KERNELS, plan, SilentWatch())
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        pytest.param(2, SpecError, id="spec"),
+        pytest.param(3, Unavailable, id="unavailable"),
+        pytest.param(4, InfrastructureError, id="infrastructure"),
+    ],
+)
+def test_the_labs_error_keeps_its_kind(tmp_path, status, kind) -> None:
+    (tmp_path / "error.txt").write_text("what went wrong\n")
+
+    error = lab_error(tmp_path, status)
+
+    assert type(error) is kind
+    assert "what went wrong" in str(error)
+
+
+def test_a_lab_that_crashed_is_told_with_its_last_lines(tmp_path) -> None:
+    (tmp_path / "console.log").write_text("lab: network\nKeyError: 'x'\n")
+
+    assert "KeyError: 'x'" in str(lab_error(tmp_path, 1))
+
+
+def test_topologies_are_found_with_what_they_say_of_themselves() -> None:
+    assert topologies()["long_haul"].startswith("A 40 ms path")
+    assert "routed" not in topologies()
+
+
+def test_a_kernel_may_be_chosen_for_all_variants() -> None:
+    chosen = with_kernel(an_experiment(), "mine")
+
+    assert {each.kernel for each in chosen.variants} == {"mine"}
+    assert with_kernel(chosen, None) is chosen
