@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 _NEEDED = ("jinja2", "matplotlib", "mininet", "numpy", "rich", "scapy", "yaml")
-_UNAVAILABLE = 3  # testbed.errors needs nothing, but may be too new for this Python
+#: Unavailable.exit_code, without its import: this Python may be too old for it.
+_UNAVAILABLE = 3
 _VENV = Path(__file__).parent.parent / ".venv"
 
 
