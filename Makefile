@@ -17,7 +17,7 @@ check:
 	.venv/bin/mypy
 
 unit:
-	$(PYTHON) -m pytest -m "not guest"
+	$(PYTHON) -m pytest -n auto -m "not guest"
 
 system:
 	$(PYTHON) -m pytest -m guest

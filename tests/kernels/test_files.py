@@ -1,6 +1,7 @@
-import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -66,20 +67,22 @@ def test_a_second_holder_says_whom_it_waits_for(tmp_path: Path) -> None:
     assert told == [f"another testbed, process {os.getpid()}"]
 
 
-def hold_for_ever(path: Path, held: threading.Event) -> None:
-    with locked(path, lambda _who: None):
-        held.set()
-        threading.Event().wait()
+HOLD_FOR_EVER = """
+import sys, threading
+from pathlib import Path
+from testbed.kernels.files import locked
+with locked(Path(sys.argv[1]), lambda _who: None):
+    print("held", flush=True)
+    threading.Event().wait()
+"""
 
 
 def test_a_lock_ends_with_its_holder(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    held = context.Event()
-    process = context.Process(target=hold_for_ever, args=(tmp_path / "lock", held))
-    process.start()
-    assert held.wait(10)
-    process.kill()
-    process.join()
+    argv = (sys.executable, "-c", HOLD_FOR_EVER, str(tmp_path / "lock"))
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        holder.kill()
     told: list[str] = []
 
     with locked(tmp_path / "lock", told.append):
