@@ -43,7 +43,11 @@ PACKAGES = {
     "mnexec": "mininet",
 }
 _GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#: Where the kernel starts, and the guest's first process lies; gone once it is up.
 _FOLDER = ".machine"
+#: Exit status and uptime, the guest's last word.
+_ANSWER = ".answer"
+_ANSWER_WORDS = 2
 _TAIL = 15
 #: RB_POWER_OFF, linux/reboot.h; UML has no /proc/sysrq-trigger to ask.
 _POWER_OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
@@ -160,10 +164,11 @@ export HOME=/root LANG=C.UTF-8
 {exports}
 ip link set lo up
 cd {share}
+rm -r {_FOLDER}
 status=0
 {shlex.join(job.argv)} </dev/null 2>&1 || status=$?
-cut -d ' ' -f 1 /proc/uptime >{_FOLDER}/uptime
-echo $status >{_FOLDER}/status
+read uptime idle </proc/uptime
+echo $status $uptime >{_ANSWER}
 sync
 exec {shlex.join((python, "-I", "-S", "-c", _POWER_OFF))}
 """
@@ -189,13 +194,20 @@ def _boot(
         stop=stop,
     )
     wall_ns = time.monotonic_ns() - began
-    if not (folder / "status").exists():
+    words = _take_answer(job.folder / _ANSWER)
+    if len(words) != _ANSWER_WORDS:
         raise MachineLost(_obituary(kernel, job, ended, tuple(tail)))
     return Outcome(
-        status=int((folder / "status").read_text()),
-        wall_ns=wall_ns,
-        virtual_ns=round(float((folder / "uptime").read_text()) * 1e9),
+        status=int(words[0]), wall_ns=wall_ns, virtual_ns=round(float(words[1]) * 1e9)
     )
+
+
+def _take_answer(path: Path) -> list[str]:
+    if not path.is_file():
+        return []
+    words = path.read_text().split()
+    path.unlink()
+    return words
 
 
 def _obituary(

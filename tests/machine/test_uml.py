@@ -67,7 +67,7 @@ def test_a_machine_that_gives_no_answer_is_lost(tmp_path, script, complaint) -> 
 
 def test_the_answer_is_the_jobs_status_and_the_machines_clock(tmp_path) -> None:
     image = tmp_path / "linux"
-    image.write_text("#!/bin/sh\necho 3 > status; echo 1.5 > uptime; echo said\n")
+    image.write_text("#!/bin/sh\necho 3 1.5 > ../.answer; echo said\n")
     image.chmod(0o755)
     kernel = type(BUILT)(image=image, identity=BUILT.identity)
     said: list[str] = []

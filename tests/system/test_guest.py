@@ -107,7 +107,7 @@ def test_a_spinning_guest_is_ended_at_its_deadline(guest, tmp_path) -> None:
 
 def test_a_panic_is_told_with_its_last_words(guest) -> None:
     with pytest.raises(MachineLost, match="panicked.*\n(.*\n)*.*kill init"):
-        guest("rm", "-r", ".machine")  # the first process has nowhere to answer
+        guest("mkdir", ".answer")  # so that the first process cannot give it
 
 
 def test_kill_dash_nine_of_the_program_leaves_no_process(tmp_path) -> None:
