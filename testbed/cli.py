@@ -50,7 +50,7 @@ _INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    _take_signals()
     told = Console(stderr=True)
     arguments = _parser().parse_args(argv)
     try:
@@ -63,6 +63,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         told.print("testbed: interrupted; what was running is stopped and marked void")
         return _INTERRUPTED
+
+
+def _take_signals() -> None:
+    # A background job of a script starts with SIGINT ignored, one under nohup with
+    # SIGHUP; the first is still meant when it is sent, the second was asked for.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _as_interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _as_interrupt)
 
 
 def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:

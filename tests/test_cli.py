@@ -142,7 +142,7 @@ def test_a_pipe_gets_plain_lines_of_progress(capsys) -> None:
     ]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
     program = (
         "import sys, time; import testbed.cli as cli\n"
@@ -156,6 +156,7 @@ def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
