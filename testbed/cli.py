@@ -31,6 +31,7 @@ from testbed.pipeline import (
     MACHINES,
     Plan,
     build_kernels,
+    check_names,
     measured_result,
     publish,
     record,
@@ -58,7 +59,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], int] = arguments.command
         return command(arguments)
     except TestbedError as error:
-        told.print(f"testbed: {error}", style="bold red", markup=False, highlight=False)
+        told.print(
+            f"testbed: {error}",
+            style="bold red",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
         return error.exit_code
     except KeyboardInterrupt:
         told.print("testbed: interrupted; what was running is stopped and marked void")
@@ -161,6 +168,8 @@ def _run(arguments: argparse.Namespace) -> int:
         with_kernel(load_experiment(name, arguments.settings), arguments.kernel)
         for name in names
     ]
+    for experiment in experiments:
+        check_names(experiment)
     plan = Plan(
         machine=MACHINES[arguments.machine],
         seed=arguments.seed,

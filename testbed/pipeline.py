@@ -98,6 +98,21 @@ def record(
     return folder
 
 
+def check_names(experiment: Experiment) -> None:
+    """Raise SpecError for a topology or metric there is not, before anything starts."""
+    for variant in experiment.variants:
+        if variant.topology not in topologies():
+            known = ", ".join(topologies())
+            raise SpecError(f"no topology {variant.topology!r}; known: {known}")
+    for claim in experiment.claims:
+        counter = claim.metric[:1].isupper()  # nstat has thousands; one may be new
+        if claim.metric not in METRICS and not counter:
+            known = ", ".join(METRICS)
+            raise SpecError(
+                f"no metric {claim.metric!r}; known: {known}, and nstat's counters"
+            )
+
+
 def build_kernels(experiment: Experiment, watch: Watch) -> dict[str, BuiltKernel]:
     """Return the kernels an experiment needs, built first if need be."""
     names = dict.fromkeys(each.kernel for each in experiment.variants)

@@ -1,9 +1,10 @@
 """The pipeline, on a machine that runs nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import BUILT, a_claim, an_experiment
+from builders import BUILT, a_claim, a_variant, an_experiment
 from fakes import FakeMachine
 
 from testbed.claims import VerdictKind
@@ -17,6 +18,7 @@ from testbed.errors import (
 from testbed.kernels.progress import Progress
 from testbed.pipeline import (
     Plan,
+    check_names,
     lab_error,
     measured_result,
     publish,
@@ -163,6 +165,20 @@ def test_a_lab_that_crashed_is_told_with_its_last_lines(tmp_path) -> None:
 def test_topologies_are_found_with_what_they_say_of_themselves() -> None:
     assert topologies()["long_haul"].startswith("A 40 ms path")
     assert "routed" not in topologies()
+
+
+def test_a_topology_there_is_not_is_told_at_once() -> None:
+    variant = a_variant("before", topology="nowhere")
+
+    with pytest.raises(SpecError, match="no topology 'nowhere'; known: long_haul"):
+        check_names(replace(an_experiment(), variants=(variant,)))
+
+
+def test_a_metric_there_is_not_is_told_at_once() -> None:
+    claim = a_claim({"before": 1}, metric="tso_sice")
+
+    with pytest.raises(SpecError, match="no metric 'tso_sice'; known: throughput"):
+        check_names(an_experiment(claim))
 
 
 def test_a_kernel_may_be_chosen_for_all_variants() -> None:

@@ -1,8 +1,10 @@
 """Experiments as data: a patch, its variants fully resolved, its claims."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from testbed.errors import SpecError
 from testbed.spec.claim import Claim
 from testbed.spec.path import Path
 from testbed.spec.settings import HostSettings
@@ -43,6 +45,9 @@ class Variant:
     receiver: HostSettings
     workload: Workload
 
+    def __post_init__(self) -> None:
+        require_plain_name(self.name, "a variant")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
@@ -53,3 +58,14 @@ class Experiment:
     patch: Patch
     variants: tuple[Variant, ...]
     claims: tuple[Claim, ...]
+
+    def __post_init__(self) -> None:
+        require_plain_name(self.name, "an experiment")
+
+
+def require_plain_name(name: str, what: str) -> None:
+    """Raise SpecError unless a name can be a folder's: runs are stored under it."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", name):
+        raise SpecError(
+            f"{name!r} cannot name {what}: use up to 64 letters, digits, and . _ + -"
+        )

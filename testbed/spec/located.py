@@ -128,7 +128,10 @@ class Section:
         """Return the value of key, parsed; SpecError if it is absent."""
         if key not in self._values:
             raise SpecError(f"{self._where}: {self._what} needs the key {key!r}")
-        return self.get(key, parse)  # type: ignore[return-value]  # it is there
+        value = self.get(key, parse)
+        if value is None:
+            raise SpecError(f"{self._values[key].where}: {key} needs a value")
+        return value
 
     def get(self, key: str, parse: Callable[[object], T]) -> T | None:
         """Return the value of key, parsed, or None if it is absent or null."""

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,10 @@ def test_no_results_are_said_to_be_none() -> None:
     assert printed() == "nothing was run\n"
 
 
-def test_markup_in_a_name_is_text(tmp_path: Path) -> None:
-    shown = printed(result(tmp_path, names=("[red]x", "after"), claims=()))
+def test_markup_in_a_subject_is_text(tmp_path: Path) -> None:
+    plain = result(tmp_path, claims=())
+    patch = replace(plain.experiment.patch, subject="[red]x")
+
+    shown = printed(replace(plain, experiment=replace(plain.experiment, patch=patch)))
 
     assert "[red]x" in shown

@@ -126,6 +126,11 @@ def test_a_claim_without_a_tolerance_of_its_own_has_the_usual_one(tmp_path) -> N
             "mine.yaml:9: before: 'soon' is no quantity",
             id="claim-value",
         ),
+        pytest.param("after: {}", "../up: {}", "cannot name a variant", id="traversal"),
+        pytest.param("after: {}", "'': {}", "cannot name a variant", id="no-name"),
+        pytest.param(
+            "before: {s", "before: {kernel: null, s", "kernel needs a value", id="null"
+        ),
         pytest.param(
             "question: Does it?",
             "question: &a [*a]",

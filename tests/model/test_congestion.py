@@ -1,0 +1,144 @@
+import pytest
+
+from testbed.model.congestion import Reno, cong_avoid_ai, slow_start
+from testbed.model.cubic import CUBE_FACTOR, Cubic, cubic_root
+from testbed.model.sock import TcpSock
+
+MS = 1_000_000
+
+
+def a_sock(cwnd: int, ssthresh: int = 0x7FFFFFFF) -> TcpSock:
+    sock = TcpSock(1 << 20)
+    sock.snd_cwnd, sock.snd_ssthresh = cwnd, ssthresh
+    sock.is_cwnd_limited = True
+    return sock
+
+
+def test_slow_start_adds_what_is_acknowledged() -> None:
+    sock = a_sock(10)
+
+    assert (slow_start(sock, 4), sock.snd_cwnd) == (0, 14)
+
+
+def test_slow_start_stops_at_ssthresh_and_returns_the_rest() -> None:
+    sock = a_sock(10, ssthresh=12)
+
+    assert (slow_start(sock, 5), sock.snd_cwnd) == (3, 12)
+
+
+def test_additive_increase_counts_every_segment_of_a_stretch_ack() -> None:
+    sock = a_sock(10, ssthresh=10)
+    cong_avoid_ai(sock, 10, 25)
+
+    assert (sock.snd_cwnd, sock.snd_cwnd_cnt) == (12, 5)
+
+
+def test_credit_from_a_larger_window_is_worth_one_segment() -> None:
+    sock = a_sock(10, ssthresh=10)
+    sock.snd_cwnd_cnt = 30
+    cong_avoid_ai(sock, 10, 1)
+
+    assert (sock.snd_cwnd, sock.snd_cwnd_cnt) == (11, 1)
+
+
+def test_reno_adds_a_segment_a_round_trip() -> None:
+    sock = a_sock(10, ssthresh=10)
+    Reno().cong_avoid(sock, 0, 10)
+
+    assert sock.snd_cwnd == 11
+
+
+@pytest.mark.parametrize(
+    ("stretch_acks", "cwnd"),
+    [pytest.param(True, 12, id="4.0"), pytest.param(False, 10, id="3.19")],
+)
+def test_before_4_0_a_stretch_ack_counted_as_one_segment(
+    *, stretch_acks: bool, cwnd: int
+) -> None:
+    sock = a_sock(10, ssthresh=10)
+    Reno(stretch_acks=stretch_acks).cong_avoid(sock, 0, 20)
+
+    assert sock.snd_cwnd == cwnd
+
+
+def test_before_4_0_cubic_counted_acks_too() -> None:
+    sock = a_sock(100, ssthresh=100)
+    cubic = Cubic(gso_max_size=65215, paced=True, stretch_acks=False)
+    cubic.cong_avoid(sock, 1000 * MS, 100)
+
+    assert (sock.snd_cwnd, sock.snd_cwnd_cnt) == (100, 1)
+
+
+@pytest.mark.parametrize("congestion", [Reno(), Cubic(gso_max_size=65215, paced=True)])
+def test_cwnd_stays_where_it_is_not_what_limits(congestion: Reno | Cubic) -> None:
+    sock = a_sock(10)
+    sock.is_cwnd_limited = False
+    congestion.cong_avoid(sock, 0, 4)
+
+    assert sock.snd_cwnd == 10
+
+
+def test_slow_start_may_double_what_was_out() -> None:
+    sock = a_sock(10)
+    sock.is_cwnd_limited, sock.max_packets_out = False, 6
+    Reno().cong_avoid(sock, 0, 2)
+
+    assert sock.snd_cwnd == 12
+
+
+@pytest.mark.parametrize(
+    ("value", "root"), [(0, 0), (1, 1), (8, 2), (27, 3), (1000, 10), (10**9, 1000)]
+)
+def test_the_cubic_root_is_the_kernels(value: int, root: int) -> None:
+    assert cubic_root(value) == root
+
+
+def test_the_cube_factor_is_two_to_the_40_over_410() -> None:
+    assert CUBE_FACTOR == 2_681_735_677
+
+
+def test_cubic_grows_by_a_twentieth_until_the_first_loss() -> None:
+    sock, cubic = a_sock(100, ssthresh=100), Cubic(gso_max_size=65215, paced=True)
+    cubic.cong_avoid(sock, 1000 * MS, 100)
+
+    assert (cubic.cnt, sock.snd_cwnd) == (20, 105)
+
+
+def test_cubic_grows_by_half_at_most() -> None:
+    sock, cubic = a_sock(10, ssthresh=10), Cubic(gso_max_size=65215, paced=True)
+    cubic.cong_avoid(sock, 1000 * MS, 1)
+    cubic.cong_avoid(sock, 9000 * MS, 10)
+
+    assert (cubic.cnt, sock.snd_cwnd) == (2, 15)
+
+
+def test_hystart_leaves_slow_start_when_the_delay_grows() -> None:
+    sock, cubic = a_sock(20), Cubic(gso_max_size=65215, paced=True)
+    sock.sk_pacing_rate = 10**6
+    cubic.pkts_acked(sock, 3 * MS, 40_000)
+    sock.snd_una, sock.snd_nxt = 1, 100
+    times = range(50, 50 + 10 * 9, 10)
+    found = [cubic.pkts_acked(sock, time * MS, 46_000) or cubic.found for time in times]
+
+    assert found == [False] * 8 + [True]
+    assert sock.snd_ssthresh == 20
+
+
+def test_hystart_leaves_slow_start_after_a_long_train() -> None:
+    sock, cubic = a_sock(20), Cubic(gso_max_size=65215, paced=True)
+    sock.sk_pacing_rate = 10**6
+    sock.snd_una, sock.snd_nxt = 1, 100
+    times = range(10, 10 + 43)
+    found = [cubic.pkts_acked(sock, time * MS, 40_000) or cubic.found for time in times]
+
+    assert found == [False] * 42 + [True]
+
+
+def test_hystart_waits_for_sixteen_segments() -> None:
+    sock, cubic = a_sock(15), Cubic(gso_max_size=65215, paced=True)
+    sock.sk_pacing_rate = 10**6
+    sock.snd_una, sock.snd_nxt = 1, 100
+    times = range(10, 10 + 60)
+    found = [cubic.pkts_acked(sock, time * MS, 40_000) or cubic.found for time in times]
+
+    assert not any(found)

@@ -1,0 +1,229 @@
+"""tcp_write_xmit() on a socket of the test's own: what leaves, and what is held."""
+
+import pytest
+
+from testbed.model.cpu import Cpu, Machine
+from testbed.model.features import Defer, Features, Sizing
+from testbed.model.output import Nagle, Output, Pacing
+from testbed.model.packet import Cause, Packet, Skb
+from testbed.model.sock import TcpSock
+from tests.model.scenarios import TUNING
+
+MSS = TUNING.mss
+MS = 1_000_000
+NOW = 100 * MS
+SRTT_US = 40_000
+
+
+class Bench:
+    """A sender whose packets stay where they are: nothing is ever acknowledged."""
+
+    def __init__(self, features: Features, pacing: Pacing = Pacing.FQ) -> None:
+        self.packets: list[Packet] = []
+        self.causes: list[Cause] = []
+        self.cpu = Cpu(Machine(tick=1, min_delta=0), NOW)
+        self.sock = sock = TcpSock(1 << 20)
+        sock.snd_wnd = sock.max_window = 1 << 20
+        sock.srtt_us = SRTT_US << 3
+        sock.sk_pacing_rate = 20_000_000
+        sock.tcp_wstamp_ns = NOW
+        self.output = Output(
+            sock,
+            cpu=self.cpu,
+            tuning=TUNING,
+            features=features,
+            pacing=pacing,
+            family=4,
+            transmit=self.packets.append,
+            sent=self.causes.append,
+        )
+
+    def queue(self, *lengths: int) -> None:
+        for length in lengths:
+            self.sock.write_queue.append(Skb(self.sock.write_seq, length))
+            self.sock.write_seq += length
+
+    def in_flight(self, segs: int, sent_ns: int) -> None:
+        skb = Skb(0, segs * MSS)
+        skb.pcount, skb.tstamp_ns = segs, sent_ns
+        self.sock.rtx_queue.append(skb)
+        self.sock.packets_out = segs
+        self.sock.write_seq = self.sock.snd_nxt = segs * MSS
+
+    def lengths(self) -> list[int]:
+        return [packet.length for packet in self.packets]
+
+
+def test_packets_are_as_large_as_a_millisecond_of_the_rate() -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd = 100
+    bench.queue(40 * MSS, MSS)
+    bench.output.push_one()
+
+    assert bench.lengths() == [13 * MSS]
+    assert bench.causes == [Cause.AUTOSIZE]
+
+
+def test_a_short_skb_is_filled_up_from_the_next_since_6_10() -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd = 100
+    bench.queue(3 * MSS, 40 * MSS)
+    bench.output.push_one()
+
+    assert bench.lengths() == [13 * MSS]
+
+
+def test_a_short_skb_stays_short_before_6_10() -> None:
+    bench = Bench(Features(grow=False))
+    bench.sock.snd_cwnd = 100
+    bench.queue(3 * MSS, 40 * MSS)
+    bench.output.push_one()
+
+    assert bench.lengths() == [3 * MSS]
+    assert bench.causes == [Cause.HALF_WINDOW]
+
+
+def test_skbs_sized_at_sendmsg_leave_as_they_were_built() -> None:
+    bench = Bench(Features(sizing=Sizing.SENDMSG, grow=False))
+    bench.sock.snd_cwnd, bench.sock.gso_segs = 100, 6
+    bench.queue(6 * MSS, 6 * MSS)
+    bench.output.push_one()
+
+    assert bench.lengths() == [6 * MSS]
+
+
+def test_a_packet_takes_no_more_than_half_of_cwnd() -> None:
+    bench = Bench(Features())
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [5 * MSS, 5 * MSS]
+    assert bench.causes == [Cause.CWND_QUOTA, Cause.CWND_QUOTA]
+
+
+def test_a_packet_ends_where_the_window_ends() -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.snd_wnd = 100, 4 * MSS
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [4 * MSS]
+    assert bench.causes == [Cause.RECEIVE_WINDOW]
+
+
+def test_nagle_holds_a_second_short_segment() -> None:
+    bench = Bench(Features())
+    bench.queue(100)
+    bench.output.write_xmit(Nagle.ON)
+    bench.queue(100)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [100]
+
+
+def test_small_queues_hold_what_would_be_a_third_packet() -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.sk_pacing_rate = 100, 10**6
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [2 * MSS, 2 * MSS]
+    assert bench.sock.tsq_throttled
+
+
+@pytest.mark.parametrize(
+    ("in_ksoftirqd", "left"),
+    [pytest.param(False, 0, id="softirq"), pytest.param(True, 1, id="ksoftirqd")],
+)
+def test_a_packet_gone_wakes_a_throttled_sender(
+    *, in_ksoftirqd: bool, left: int
+) -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.sk_pacing_rate = 100, 10**6
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+    bench.cpu.in_ksoftirqd = in_ksoftirqd
+    bench.output.done(bench.packets[0].truesize)
+
+    assert bench.sock.tsq_throttled == bool(left)
+
+
+def test_pacing_begins_with_the_tenth_segment() -> None:
+    bench = Bench(Features())
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert [packet.edt_ns for packet in bench.packets] == [NOW + 1, NOW + 1]
+    assert bench.sock.tcp_wstamp_ns == NOW + 1 + 5 * MSS * 1000 // 20
+
+
+def test_a_sender_that_paces_itself_waits_for_its_time() -> None:
+    bench = Bench(Features(), Pacing.NEEDED)
+    bench.sock.snd_cwnd, bench.sock.data_segs_out = 100, 10
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [13 * MSS]
+
+
+#: What makes tcp_tso_should_defer() wait: 100 segments of cwnd, 4 of them free, the
+#: oldest packet a round trip ago.
+@pytest.mark.parametrize(
+    ("change", "sent"),
+    [
+        pytest.param({}, False, id="waits-for-the-ack"),
+        pytest.param({"in_flight": 87}, True, id="a-whole-packet-fits"),
+        pytest.param({"age_ns": 38 * MS}, True, id="the-ack-is-2-ms-away"),
+        pytest.param({"wstamp": NOW - 2 * MS}, True, id="idle-for-a-millisecond"),
+        pytest.param({"in_flight": 66}, True, id="a-third-of-the-window"),
+    ],
+)
+def test_a_packet_is_deferred_only_if_it_is_worth_it(
+    change: dict[str, int], *, sent: bool
+) -> None:
+    bench = Bench(Features())
+    given = {"in_flight": 96, "age_ns": 40 * MS, "wstamp": NOW} | change
+    bench.in_flight(given["in_flight"], NOW - given["age_ns"])
+    bench.sock.snd_cwnd, bench.sock.tcp_wstamp_ns = 100, given["wstamp"]
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bool(bench.packets) == sent
+
+
+@pytest.mark.parametrize(
+    ("defer", "age_ns", "sent"),
+    [
+        pytest.param(Defer.HALF_RTT, 15 * MS, True, id="half-rtt-young"),
+        pytest.param(Defer.HALF_RTT, 25 * MS, False, id="half-rtt-old"),
+        pytest.param(Defer.ONE_MS, 25 * MS, True, id="one-ms-old"),
+    ],
+)
+def test_how_far_the_ack_may_be(defer: Defer, age_ns: int, *, sent: bool) -> None:
+    bench = Bench(Features(defer=defer))
+    bench.in_flight(96, NOW - age_ns)
+    bench.sock.snd_cwnd = 100
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bool(bench.packets) == sent
+
+
+def test_waiting_for_cwnd_makes_the_connection_cwnd_limited() -> None:
+    bench = Bench(Features())
+    bench.in_flight(96, NOW - 40 * MS)
+    bench.sock.snd_cwnd = 100
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.sock.is_cwnd_limited
+
+
+def test_v1_of_2014_waited_for_the_goal_of_sendmsg() -> None:
+    bench = Bench(Features(sizing=Sizing.XMIT_V1, grow=False))
+    bench.in_flight(80, NOW - 40 * MS)
+    bench.sock.snd_cwnd, bench.sock.gso_segs = 100, 45
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert not bench.packets

@@ -1,0 +1,85 @@
+from testbed.model.cpu import Cpu, Machine
+from testbed.model.packet import Packet
+from testbed.model.receiver import Receiver
+
+MS = 1_000_000
+RMEM = (4096, 131072, 6291456)
+
+
+class Bench:
+    """A connected receiver, and the packets it sends."""
+
+    def __init__(self, *, rcvbuf: int | None = None) -> None:
+        self.cpu = Cpu(Machine(tick=1, min_delta=0), 5 * MS)
+        self.sent: list[Packet] = []
+        self.receiver = Receiver(
+            cpu=self.cpu,
+            mss=1448,
+            rmem=RMEM,
+            rcvbuf=rcvbuf,
+            header=52,
+            transmit=self.sent.append,
+        )
+        syn = Packet(0, 0, 1, 60)
+        syn.syn = True
+        self.receiver.receive(syn)
+        self.receiver.receive(Packet(0, 0, 1, 52))
+
+    def send(self, seq: int, length: int) -> None:
+        self.receiver.receive(Packet(seq, length, -(-length // 1448), 52))
+
+    def acks(self) -> list[int]:
+        return [packet.ack for packet in self.sent if not packet.syn]
+
+
+def test_the_syn_ack_offers_half_the_buffer_in_whole_segments() -> None:
+    assert [packet.window for packet in Bench().sent] == [65_160]
+
+
+def test_a_packet_of_several_segments_has_one_ack() -> None:
+    bench = Bench()
+    bench.send(0, 5 * 1448)
+    bench.cpu.run()
+
+    assert bench.acks() == [5 * 1448]
+
+
+def test_the_first_windows_are_the_kernels() -> None:
+    bench = Bench()
+    for seq in range(0, 4 * 2896, 2896):
+        bench.send(seq, 2896)
+        bench.cpu.run()
+
+    assert [packet.window for packet in bench.sent[1:]] == [69888, 75776, 81536, 87296]
+
+
+def test_single_segments_are_acknowledged_at_once_at_first() -> None:
+    bench = Bench()
+    bench.send(0, 1448)
+    bench.send(1448, 1448)
+
+    assert bench.acks() == [1448, 2896]
+
+
+def test_a_lone_segment_waits_for_40_ms_once_quick_acks_are_spent() -> None:
+    bench = Bench(rcvbuf=20_000)
+    for seq in range(0, 24 * 1448, 1448):
+        bench.send(seq, 1448)
+        bench.cpu.run()
+    before, start = len(bench.acks()), bench.cpu.clock
+    bench.send(24 * 1448, 1448)
+    at_once = len(bench.acks()) - before
+    bench.cpu.run()
+
+    assert (at_once, len(bench.acks()) - before) == (0, 1)
+    assert 39 * MS <= bench.cpu.clock - start <= 41 * MS
+
+
+def test_a_fin_is_answered_by_a_fin() -> None:
+    bench = Bench()
+    fin = Packet(0, 100, 1, 52)
+    fin.fin = True
+    bench.receiver.receive(fin)
+    bench.cpu.run()
+
+    assert [packet.fin for packet in bench.sent] == [False, False, True]
