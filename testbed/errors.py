@@ -2,6 +2,7 @@
 
 TestbedError
 +-- SpecError        a file, flag or value the user gave is wrong               exit 2
+|   +-- PlacedError  the same, and its text begins with file and line
 |   +-- CaptureError a capture file cannot be read                              exit 2
 +-- Unavailable      this host lacks something that is needed; says the remedy  exit 3
 |   +-- BuildError   a kernel could not be patched, configured or compiled      exit 3
@@ -26,6 +27,10 @@ class SpecError(TestbedError):
     """What the user gave (a file, a flag, a value) is wrong."""
 
     exit_code = 2
+
+
+class PlacedError(SpecError):
+    """A SpecError whose text begins with the place: file and line, or the flag."""
 
 
 class CaptureError(SpecError):

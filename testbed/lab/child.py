@@ -84,7 +84,7 @@ def _work_inside(
     try:
         enter_network(pid)
         work(pipe)
-    except TestbedError as error:
+    except (TestbedError, OSError) as error:
         pipe.send(_Failure(str(error)))
     except Exception:  # noqa: BLE001  # handed on whole, whatever it is
         pipe.send(_Failure(traceback.format_exc()))

@@ -51,7 +51,8 @@ def check_path(router: Host) -> None:
 
 def check_qdisc(host: Host, device: str, wanted: Qdisc) -> None:
     """Raise NotApplied unless tc shows the qdisc and its children as asked for."""
-    qdiscs = json.loads(host.run("tc", "-j", "qdisc", "show", "dev", device))
+    # -r: else tbf shows a latency computed from its limit, and not the limit.
+    qdiscs = json.loads(host.run("tc", "-r", "-j", "qdisc", "show", "dev", device))
     classes = parse_classes(host.run("tc", "class", "show", "dev", device))
     for what, asked, got in differences(wanted, qdiscs, classes):
         raise NotApplied(f"{host.name} {device} {what}", wanted=asked, got=got)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from testbed.errors import NotApplied
+from testbed.errors import InfrastructureError, NotApplied
 from testbed.lab.counters import deltas, read_counters
 from testbed.lab.tcp_info import sampling
 from testbed.spec.workload import Workload
@@ -19,7 +19,7 @@ PORT = 5001
 _SO_SNDBUFFORCE = 32  # not capped by net.core.wmem_max, which is not under test
 _SO_RCVBUFFORCE = 33
 _SO_MAX_PACING_RATE = 47
-_CONNECT_TIMEOUT_S = 10
+_CONNECT_TIMEOUT_S = 70  # six SYNs: at 0, 1, 3, 7, 15 and 31 s, and time to answer
 _READ_SIZE = 256 * 1024
 _FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -62,8 +62,7 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
             sock.settimeout(_CONNECT_TIMEOUT_S)
             pipe.send("ready")
             before = _count_when_told(pipe)
-            sock.connect((address, PORT))
-            sock.settimeout(None)
+            _connect(sock, address)
             with sampling(sock, workload.sample_every) as samples:
                 result = _send_all(sock, workload)
                 result["tcp_info"] = samples()
@@ -71,6 +70,14 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
             _report_counters(pipe, before)
 
     return work
+
+
+def _connect(sock: socket.socket, address: str) -> None:
+    try:
+        sock.connect((address, PORT))
+    except OSError as error:
+        raise InfrastructureError(f"no connection to {address}: {error}") from error
+    sock.settimeout(None)
 
 
 def _send_all(sock: socket.socket, workload: Workload) -> dict[str, Any]:

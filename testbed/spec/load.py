@@ -4,13 +4,14 @@ An experiment file states only its differences from defaults.yaml, and a variant
 its differences from its experiment. Every error says file, line, key and what is known.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import TypeVar
 
 import yaml
 
-from testbed.errors import SpecError
+from testbed.errors import PlacedError, SpecError
 from testbed.spec.claim import Claim
 from testbed.spec.experiment import Experiment, Patch, Variant
 from testbed.spec.located import Located, Section, locate, merge, read_yaml
@@ -86,15 +87,16 @@ def parse_experiment(
         if given is not None:
             base = merge(base, Located({key: given}, given.where))
     variants = _parse_variants(section.raw("variants"), written, base, settings)
-    experiment = Experiment(
-        name=name,
-        question=section.need("question", _text),
-        patch=_parse_patch(section.section("patch")),
-        variants=variants,
-        claims=_parse_claims(section.raw("claims"), [each.name for each in variants]),
+    names = [each.name for each in variants]
+    return section.make(
+        lambda: Experiment(
+            name=name,
+            question=section.need("question", _text),
+            patch=_parse_patch(section.section("patch")),
+            variants=variants,
+            claims=_parse_claims(section.raw("claims"), names),
+        )
     )
-    section.done()
-    return experiment
 
 
 def _parse_variants(
@@ -102,7 +104,7 @@ def _parse_variants(
 ) -> tuple[Variant, ...]:
     if given is None or not isinstance(given.value, dict) or not given.value:
         where = (given or written).where
-        raise SpecError(
+        raise PlacedError(
             f"{where}: the experiment needs variants, such as before, after"
         )
     return tuple(
@@ -116,11 +118,11 @@ def _with_settings(variant: Located, settings: Sequence[str]) -> Located:
         key, equals, text = setting.partition("=")
         where = f"--set {setting}"
         if not equals or not key:
-            raise SpecError(f"{where}: write KEY=VALUE, such as path.rtt=10ms")
+            raise PlacedError(f"{where}: write KEY=VALUE, such as path.rtt=10ms")
         try:
             value = locate(yaml.safe_load(text), where)
         except yaml.YAMLError as error:
-            raise SpecError(f"{where}: {text!r} is no YAML value") from error
+            raise PlacedError(f"{where}: {text!r} is no YAML value") from error
         for part in reversed(_key_parts(key)):
             value = Located({part: value}, where)
         variant = merge(variant, value)
@@ -139,30 +141,30 @@ def _key_parts(key: str) -> list[str]:
 
 def _parse_variant(name: str, located: Located) -> Variant:
     section = Section(located, f"variant {name}")
-    variant = Variant(
-        name=name,
-        about=section.get("about", _text) or "",
-        kernel=section.need("kernel", _text),
-        topology=section.need("topology", _text),
-        path=section.need("path", _mapped(parse_path)),
-        switches=section.get("switches", _mapped(_parse_switches)) or {},
-        sender=_parse_host(section.section("sender")),
-        receiver=_parse_host(section.section("receiver")),
-        workload=_parse_workload(section.section("workload")),
+    return section.make(
+        lambda: Variant(
+            name=name,
+            about=section.get("about", _text) or "",
+            kernel=section.need("kernel", _text),
+            topology=section.need("topology", _text),
+            path=section.need("path", _mapped(parse_path)),
+            switches=section.get("switches", _mapped(_parse_switches)) or {},
+            sender=_parse_host(section.section("sender")),
+            receiver=_parse_host(section.section("receiver")),
+            workload=_parse_workload(section.section("workload")),
+        )
     )
-    section.done()
-    return variant
 
 
 def _parse_host(section: Section) -> HostSettings:
-    host = HostSettings(
-        sysctls=section.get("sysctls", _mapped(_texts)) or {},
-        offloads=section.get("offloads", _mapped(_flags)) or {},
-        link_sizes=section.get("link_sizes", _mapped(_parse_link_sizes)) or {},
-        qdisc=section.get("qdisc", _parse_host_qdisc),
+    return section.make(
+        lambda: HostSettings(
+            sysctls=section.get("sysctls", _mapped(_texts)) or {},
+            offloads=section.get("offloads", _mapped(_flags)) or {},
+            link_sizes=section.get("link_sizes", _mapped(_parse_link_sizes)) or {},
+            qdisc=section.get("qdisc", _parse_host_qdisc),
+        )
     )
-    section.done()
-    return host
 
 
 def _parse_host_qdisc(value: object) -> Qdisc | None:
@@ -184,40 +186,40 @@ def _parse_switches(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def _parse_workload(section: Section) -> Workload:
-    workload = Workload(
-        bytes=section.get("bytes", parse_size),
-        duration=section.get("duration", parse_time),
-        send_size=section.need("send_size", parse_size),
-        sndbuf=section.get("sndbuf", parse_size),
-        rcvbuf=section.get("rcvbuf", parse_size),
-        congestion=section.need("congestion", _text),
-        pacing_rate=section.get("pacing_rate", parse_rate),
-        family=section.need("family", _whole),
-        sample_every=section.need("sample_every", parse_time),
+    return section.make(
+        lambda: Workload(
+            bytes=section.get("bytes", parse_size),
+            duration=section.get("duration", parse_time),
+            send_size=section.need("send_size", parse_size),
+            sndbuf=section.get("sndbuf", parse_size),
+            rcvbuf=section.get("rcvbuf", parse_size),
+            congestion=section.need("congestion", _text),
+            pacing_rate=section.get("pacing_rate", parse_rate),
+            family=section.need("family", _whole),
+            sample_every=section.need("sample_every", parse_time),
+        )
     )
-    section.done()
-    return workload
 
 
 def _parse_patch(section: Section) -> Patch:
-    patch = Patch(
-        subject=section.need("subject", _text),
-        author=section.need("author", _text),
-        date=section.need("date", _text),
-        commit=section.get("commit", _text),
-        version=section.get("version", _text),
-        mail=section.need("mail", _text),
-        fate=section.need("fate", _text),
+    return section.make(
+        lambda: Patch(
+            subject=section.need("subject", _text),
+            author=section.need("author", _text),
+            date=section.need("date", _text),
+            commit=section.get("commit", _text),
+            version=section.get("version", _text),
+            mail=section.need("mail", _text),
+            fate=section.need("fate", _text),
+        )
     )
-    section.done()
-    return patch
 
 
 def _parse_claims(given: Located | None, variants: list[str]) -> tuple[Claim, ...]:
     if given is None:
         return ()
     if not isinstance(given.value, list):
-        raise SpecError(f"{given.where}: claims is a list")
+        raise PlacedError(f"{given.where}: claims is a list")
     return tuple(
         _parse_claim(Section(each, "a claim"), variants) for each in given.value
     )
@@ -225,24 +227,28 @@ def _parse_claims(given: Located | None, variants: list[str]) -> tuple[Claim, ..
 
 def _parse_claim(section: Section, variants: list[str]) -> Claim:
     metric = section.need("metric", _text)
-    claimed = {name: section.get(name, _quantity) for name in variants}
-    within = section.raw("within")
-    claim = Claim(
-        metric=metric,
-        on=section.get("on", _text) or "sender",
-        claimed={name: value for name, value in claimed.items() if value is not None},
-        within={name: _tolerance(within, name) for name in variants},
-        source=section.need("source", _text),
-        why=section.get("why", _text) or "",
+    given = {name: section.get(name, _quantity) for name in variants}
+    claimed = {name: value for name, value in given.items() if value is not None}
+    return section.make(
+        lambda: Claim(
+            metric=metric,
+            on=section.get("on", _text) or "sender",
+            claimed=claimed,
+            within=_tolerances(section, variants),
+            source=section.need("source", _text),
+            why=section.get("why", _text) or "",
+        )
     )
-    section.done()
-    return claim
 
 
-def _tolerance(within: Located | None, variant: str) -> float:
-    if within is not None and isinstance(within.value, dict):
-        return Section(within, "within").get(variant, _share) or _WITHIN
-    return _WITHIN if within is None else _share(within.value)
+def _tolerances(section: Section, variants: list[str]) -> dict[str, float]:
+    written = section.raw("within")
+    if written is not None and isinstance(written.value, dict):
+        own = section.section("within")
+        given = own.make(lambda: {name: own.get(name, _share) for name in variants})
+    else:
+        given = dict.fromkeys(variants, section.get("within", _share))
+    return {name: _WITHIN if share is None else share for name, share in given.items()}
 
 
 def _share(value: object) -> float:
@@ -251,7 +257,9 @@ def _share(value: object) -> float:
 
 def _quantity(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        if 0 <= value < math.inf:
+            return float(value)
+        raise SpecError(f"{value!r} is no quantity: it must be finite and not negative")
     unit = str(value).lstrip("0123456789._ ")
     for units, parse in _QUANTITIES:
         if unit in units:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import yaml
 
-from testbed.errors import SpecError
+from testbed.errors import PlacedError, SpecError
 
 T = TypeVar("T")
 
@@ -46,16 +46,16 @@ def read_yaml(path: Path) -> Located:
         finally:
             loader.dispose()
     except OSError as error:
-        raise SpecError(f"{path}: {error.strerror}") from error
+        raise PlacedError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: not a text file: {error.reason}") from error
+        raise PlacedError(f"{path}: not a text file: {error.reason}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SpecError(f"{path}:{line}: not good YAML: {error.problem}") from error
+        raise PlacedError(f"{path}:{line}: not good YAML: {error.problem}") from error
     except yaml.YAMLError as error:
-        raise SpecError(f"{path}: not good YAML: {error}") from error
+        raise PlacedError(f"{path}: not good YAML: {error}") from error
     except (RecursionError, ValueError) as error:
-        raise SpecError(f"{path}: not good YAML: {error}") from error
+        raise PlacedError(f"{path}: not good YAML: {error}") from error
 
 
 def _refuse_aliases(text: str, path: Path) -> None:
@@ -63,7 +63,7 @@ def _refuse_aliases(text: str, path: Path) -> None:
     for token in yaml.scan(text, Loader=yaml.SafeLoader):
         if isinstance(token, yaml.AliasToken):
             line = token.start_mark.line + 1
-            raise SpecError(f"{path}:{line}: *{token.value}: aliases are not taken")
+            raise PlacedError(f"{path}:{line}: *{token.value}: aliases are not taken")
 
 
 def _locate(loader: yaml.SafeLoader, node: yaml.Node | None, path: Path) -> Located:
@@ -76,9 +76,9 @@ def _locate(loader: yaml.SafeLoader, node: yaml.Node | None, path: Path) -> Loca
             key = loader.construct_object(key_node, deep=True)
             place = f"{path}:{key_node.start_mark.line + 1}"
             if not isinstance(key, str):
-                raise SpecError(f"{place}: {key!r} is no key; keys are words")
+                raise PlacedError(f"{place}: {key!r} is no key; keys are words")
             if key in pairs:
-                raise SpecError(f"{place}: {key} stands here twice")
+                raise PlacedError(f"{place}: {key} stands here twice")
             value = _locate(loader, value_node, path)
             pairs[key] = Located(value.value, place)
         return Located(pairs, where)
@@ -118,7 +118,7 @@ class Section:
 
     def __init__(self, located: Located, what: str) -> None:
         if not isinstance(located.value, dict):
-            raise SpecError(f"{located.where}: {what} is a mapping of keys to values")
+            raise PlacedError(f"{located.where}: {what} is a mapping of keys to values")
         self._values: Mapping[str, Located] = located.value
         self._where = located.where
         self._what = what
@@ -127,10 +127,10 @@ class Section:
     def need(self, key: str, parse: Callable[[object], T]) -> T:
         """Return the value of key, parsed; SpecError if it is absent."""
         if key not in self._values:
-            raise SpecError(f"{self._where}: {self._what} needs the key {key!r}")
+            raise PlacedError(f"{self._where}: {self._what} needs the key {key!r}")
         value = self.get(key, parse)
         if value is None:
-            raise SpecError(f"{self._values[key].where}: {key} needs a value")
+            raise PlacedError(f"{self._values[key].where}: {key} needs a value")
         return value
 
     def get(self, key: str, parse: Callable[[object], T]) -> T | None:
@@ -141,7 +141,7 @@ class Section:
         try:
             return parse(located.plain())
         except SpecError as error:
-            raise SpecError(f"{located.where}: {key}: {error}") from error
+            raise PlacedError(f"{located.where}: {key}: {error}") from error
 
     def raw(self, key: str) -> Located | None:
         """Return the value of key with its places, or None if it is absent."""
@@ -152,12 +152,25 @@ class Section:
         """Return the mapping below key; an empty one if it is absent."""
         return Section(self.raw(key) or Located({}, self._where), key)
 
-    def done(self) -> None:
-        """Raise SpecError if there is a key that was never asked for."""
+    def make(self, record: Callable[[], T]) -> T:
+        """Return record(), made of this section's keys.
+
+        Its SpecErrors get their place, and a key that it never asked for is one.
+        """
+        try:
+            made = record()
+        except PlacedError:
+            raise
+        except SpecError as error:
+            raise PlacedError(f"{self._where}: {self._what}: {error}") from error
+        self._done()
+        return made
+
+    def _done(self) -> None:
         for key, located in self._values.items():
             if key not in self._asked:
                 known = ", ".join(dict.fromkeys(self._asked))
-                raise SpecError(
+                raise PlacedError(
                     f"{located.where}: unknown key {key!r} in {self._what}; "
                     f"known here: {known}"
                 )

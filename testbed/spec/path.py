@@ -6,10 +6,20 @@ from typing import Any
 
 from testbed.errors import SpecError
 from testbed.spec.qdisc import Number, Qdisc
-from testbed.units import parse_rate, parse_share, parse_size, parse_time
+from testbed.units import NS_PER_S, parse_rate, parse_share, parse_size, parse_time
 
 SHAPERS = ("netem", "tbf", "htb")
 QUEUES = ("pfifo", "fq_codel")
+#: What can be built, in base units. Without a rate a virtual second takes a minute of
+#: wall time; an IPv6 link has an MTU of at least 1280 (RFC 8200, section 5).
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "rtt": (0, 10 * NS_PER_S),
+    "rate": (10_000, 10**13),
+    "queue": (1, (1 << 32) - 1),
+    "loss": (0, 0.9),
+    "mtu": (1280, 65535),
+    "burst": (1500, 1 << 30),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +43,9 @@ class Path:
     burst: int = 256 * 1024
 
     def __post_init__(self) -> None:
-        if self.rate <= 0:
-            # Without one a virtual second of packets takes a minute: uml.md.
-            raise SpecError("a path needs a rate, such as 1gbit")
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise SpecError(f"{name} is from {least} to {most} here")
         if self.shaper not in SHAPERS:
             raise SpecError(f"{self.shaper!r} shapes nothing: {', '.join(SHAPERS)}")
         if self.discipline not in QUEUES:

@@ -210,7 +210,7 @@ def differences(
 ) -> tuple[tuple[str, object, object], ...]:
     """Return (what, wanted, got) for whatever tc does not show as it was asked for.
 
-    qdiscs_shown: `tc -j qdisc show dev D`.  classes_shown: parse_classes() of
+    qdiscs_shown: `tc -r -j qdisc show dev D`.  classes_shown: parse_classes() of
     `tc class show dev D`.
     """
     found: list[tuple[str, object, object]] = []
@@ -266,7 +266,5 @@ def _look_up(shown: Mapping[str, object], option: Option) -> Number | None:
 
 
 def _equal(wanted: Number, got: Number | None, option: Option) -> bool:
-    if not wanted:  # tc leaves out what is zero
-        return not got
     slack = max(option.grain, abs(wanted) * option.share)
-    return got is not None and abs(got - wanted) <= slack
+    return abs((got or 0) - wanted) <= slack  # tc leaves out what is zero

@@ -3,6 +3,19 @@
 from dataclasses import dataclass
 
 from testbed.errors import SpecError
+from testbed.units import NS_PER_S
+
+_TCP_CA_NAME_MAX = 16  # include/net/tcp.h
+#: In base units. The kernel doubles a socket buffer in an int: net/core/sock.c.
+_BOUNDS = {
+    "bytes": (1, 1 << 50),
+    "duration": (1, 3600 * NS_PER_S),
+    "send_size": (1, 1 << 30),
+    "sndbuf": (4096, (1 << 30) - 1),
+    "rcvbuf": (4096, (1 << 30) - 1),
+    "pacing_rate": (8, 10**13),
+    "sample_every": (10_000, 3600 * NS_PER_S),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +43,11 @@ class Workload:
     def __post_init__(self) -> None:
         if (self.bytes is None) == (self.duration is None):
             raise SpecError("a stream has either bytes or a duration")
-        for name in ("bytes", "duration", "send_size", "sample_every"):
-            if getattr(self, name) is not None and getattr(self, name) <= 0:
-                raise SpecError(f"{name} must be above 0")
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise SpecError(f"{name} is from {least} to {most} here")
+        if not 0 < len(self.congestion) < _TCP_CA_NAME_MAX:
+            raise SpecError(f"{self.congestion!r} is no congestion control")
         if self.family not in (4, 6):
             raise SpecError(f"family is 4 or 6 (IPv4, IPv6), not {self.family}")

@@ -81,7 +81,7 @@ def test_a_size_is_read_back_from_the_link() -> None:
 
 def test_a_qdisc_that_is_not_there_voids_the_run() -> None:
     shown = json.dumps([{"kind": "noqueue", "handle": "0:"}])
-    host = FakeHost({"tc -j qdisc": shown, "tc -j class": "[]"})
+    host = FakeHost({"tc -r -j qdisc": shown, "tc -j class": "[]"})
 
     with pytest.raises(NotApplied, match="h1-eth0 qdisc 10:: asked for fq"):
         apply_settings(host, HostSettings(qdisc=Qdisc(kind="fq")))
@@ -90,7 +90,7 @@ def test_a_qdisc_that_is_not_there_voids_the_run() -> None:
 def test_a_path_without_its_delay_voids_the_run() -> None:
     netem = Qdisc(kind="netem", options={"delay": 20_000_000})
     host = FakeHost(
-        {"tc -j qdisc": "[]", "tc -j class": "[]"}, ports=(Port("r-eth1", netem),)
+        {"tc -r -j qdisc": "[]", "tc -j class": "[]"}, ports=(Port("r-eth1", netem),)
     )
 
     with pytest.raises(NotApplied, match="r-eth1 qdisc 10:: asked for netem"):

@@ -126,6 +126,33 @@ def test_a_claim_without_a_tolerance_of_its_own_has_the_usual_one(tmp_path) -> N
             "mine.yaml:9: before: 'soon' is no quantity",
             id="claim-value",
         ),
+        pytest.param(
+            "after: 20", "after: .nan", ":9: after: nan is no quantity", id="nan"
+        ),
+        pytest.param(
+            "after: 20", "after: -1", ":9: after: -1 is no quantity", id="negative"
+        ),
+        pytest.param(
+            "within: 5%", "within: 5", ":9: within: '5' is not a share", id="within"
+        ),
+        pytest.param(
+            "within: 5%",
+            "within: {beside: 5%}",
+            ":9: unknown key 'beside' in within; known here: before, after",
+            id="within-unknown-variant",
+        ),
+        pytest.param(
+            "before: 10, after: 20, ",
+            "",
+            ":9: a claim: a claim needs a value",
+            id="claim-of-nothing",
+        ),
+        pytest.param(
+            "{bytes: 1000}",
+            "{bytes: 1000, sndbuf: 1}",
+            ":4: workload: sndbuf is from 4096",
+            id="tiny-buffer",
+        ),
         pytest.param("after: {}", "../up: {}", "cannot name a variant", id="traversal"),
         pytest.param("after: {}", "'': {}", "cannot name a variant", id="no-name"),
         pytest.param(

@@ -54,10 +54,23 @@ def test_htb_has_the_queue_that_was_asked_for_below_it() -> None:
     [
         pytest.param({"rtt": "1ms", "queue": 9}, "a path needs rate", id="no-rate"),
         pytest.param(
-            {"rtt": "1ms", "rate": 0, "queue": 9}, "needs a rate", id="zero-rate"
+            {"rtt": "1ms", "rate": 0, "queue": 9}, "rate is from", id="zero-rate"
         ),
         pytest.param(
             {"rtt": "1ms", "rate": "1gbit", "queue": 0}, "above 0", id="no-queue"
+        ),
+        pytest.param(
+            {"rtt": "100s", "rate": "1gbit", "queue": 9}, "rtt is from", id="long-rtt"
+        ),
+        pytest.param(
+            {"rtt": "1ms", "rate": "1gbit", "queue": 9, "loss": "100%"},
+            "loss is from",
+            id="all-lost",
+        ),
+        pytest.param(
+            {"rtt": "1ms", "rate": "1gbit", "queue": 9, "mtu": 68},
+            "mtu is from 1280",
+            id="small-mtu",
         ),
         pytest.param(
             {"rtt": "1ms", "rate": "1gbit", "queue": 9, "bw": 1},

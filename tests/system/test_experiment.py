@@ -132,7 +132,7 @@ variants:
   netem-with-loss:
     path: {rtt: 1ms, rate: 1gbit, queue: 100, loss: 10%}
     workload: {bytes: 3000000}
-  tbf: {path: {rtt: 1ms, rate: 1gbit, queue: 100, shaper: tbf}}
+  tbf: {path: {rtt: 1ms, rate: 1gbit, queue: 1000, shaper: tbf}}
   htb-with-fq-codel:
     path: {rtt: 1ms, rate: 1gbit, queue: 100, shaper: htb, discipline: fq_codel}
   rack-with-ipv6:
