@@ -253,10 +253,11 @@ def _record(
 def lab_job(run: Run) -> Job:
     """Return the command that runs a variant inside a machine."""
     return Job(
-        argv=(sys.executable, "-m", "testbed.lab", str(run.folder)),
+        argv=("/run/venv/bin/python", "-m", "testbed.lab", "."),
         folder=run.folder,
+        views={"/run/venv": Path(sys.prefix), "/run/testbed": _CHECKOUT},
         env={
-            "PYTHONPATH": str(_CHECKOUT),
+            "PYTHONPATH": "/run/testbed",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONHASHSEED": "0",
             # Mininet asks for distutils; setuptools' own copy takes a second to load.

@@ -13,6 +13,7 @@ from typing import Any
 from testbed.errors import InfrastructureError
 from testbed.lab.capture import check_drops, record
 from testbed.lab.child import Child, child_on
+from testbed.lab.clock import be_punctual, sleep_to_grid
 from testbed.lab.environment import describe
 from testbed.lab.files import write_json
 from testbed.lab.net import Network, running
@@ -26,9 +27,12 @@ from testbed.lab.settings import (
 from testbed.lab.traffic import receive, send
 from testbed.spec.experiment import Variant
 
-#: In virtual time traffic starts when the clock reads a multiple of this, so that how
-#: long the set-up took (it depends on the host's files) does not shift the packets.
-_START_GRID_NS = 10_000_000_000
+#: In virtual time each stage starts when the clock reads a multiple of its grid. How
+#: long the stage before took depends on the host's files and the length of their names
+#: (a clock read costs 256 ns, a failed system call 1 us); were that to shift the timers
+#: that a stage starts, it would shift packets too.
+_STAGE_GRID_NS = 1_000_000_000
+_TRAFFIC_GRID_NS = 10_000_000_000
 _READY_S = 60.0
 
 
@@ -48,12 +52,15 @@ def run_variant(
     Files: sender.pcapng, receiver.pcapng, counters.json, tcp_info.json,
     environment.json, workload.json.
     """
+    be_punctual()
     with ExitStack() as stack:
         say("network")
+        _align(conditions, _STAGE_GRID_NS)
         restart_randomness(conditions.seed)
         network = stack.enter_context(running(variant.topology, variant.path))
         _apply(network, variant)
         write_json(folder / "environment.json", describe(network))
+        _align(conditions, _STAGE_GRID_NS)
         captures = {
             where: stack.enter_context(
                 child_on(
@@ -68,6 +75,7 @@ def run_variant(
         for child in (*captures.values(), *ends.values()):
             child.hear(_READY_S)
         say("traffic")
+        _align(conditions, _TRAFFIC_GRID_NS)
         restart_randomness(conditions.seed)
         facts = _transfer(ends, variant, conditions)
         for where, child in captures.items():
@@ -106,7 +114,6 @@ def _start_traffic(
 def _transfer(
     ends: dict[str, Child], variant: Variant, conditions: Conditions
 ) -> dict[str, Any]:
-    _wait_for_start(conditions)
     for end in ("receiver", "sender"):  # the sender connects at once
         ends[end].tell("start")
         ends[end].hear(_READY_S)
@@ -128,6 +135,6 @@ def _transfer(
     }
 
 
-def _wait_for_start(conditions: Conditions) -> None:
+def _align(conditions: Conditions, grid_ns: int) -> None:
     if conditions.clock == "virtual":
-        time.sleep(-time.time_ns() % _START_GRID_NS / 1e9)
+        sleep_to_grid(grid_ns)

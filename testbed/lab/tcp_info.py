@@ -1,6 +1,5 @@
 """TCP_INFO as a time series: the sender's own view, sampled while it sends."""
 
-import select
 import socket
 import struct
 import time
@@ -8,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+
+from testbed.lab.clock import sleep_until
 
 #: struct tcp_info, include/uapi/linux/tcp.h: append-only, so offsets never change.
 #: Ours: name, offset, format. Times in us, rates in bytes/s, as the kernel gives them.
@@ -82,8 +83,7 @@ def _sample(sock: socket.socket, every_ns: int, pipe: Connection) -> None:
     while True:
         samples.append({"time_ns": time.time_ns(), **read_tcp_info(sock)})
         due += every_ns
-        wait_s = max(due - time.monotonic_ns(), 0) / 1e9
-        # select(), not poll(): its timeout is in microseconds.
-        if select.select([pipe], [], [], wait_s)[0]:
+        sleep_until(time.CLOCK_MONOTONIC, due)
+        if pipe.poll():
             pipe.send(samples)
             return

@@ -13,7 +13,9 @@ from testbed.spec.kernel import BuiltKernel
 class Job:
     """A command to run as a machine's root.
 
-    folder: the one folder that the command may write; it is at the same path inside.
+    folder: the one folder that the command may write; it is started there, wherever
+    that is inside.  views: path inside to the host's folder that is to be seen there.
+    Paths inside must not depend on the host's: their length shows in virtual time.
     seed: what the machine's randomness grows from.  deadline_s: wall-clock seconds
     after which the machine is ended, whatever it is doing.
     """
@@ -21,6 +23,7 @@ class Job:
     argv: tuple[str, ...]
     folder: Path
     env: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, Path] = field(default_factory=dict)
     seed: int = 1
     deadline_s: float = 300
 

@@ -45,6 +45,8 @@ PACKAGES = {
 _GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: Where the kernel starts, and the guest's first process lies; gone once it is up.
 _FOLDER = ".machine"
+#: Where a job's folder is inside.
+_INSIDE = "/run/job"
 #: Exit status and uptime, the guest's last word.
 _ANSWER = ".answer"
 _ANSWER_WORDS = 2
@@ -108,6 +110,7 @@ def uml_argv(image: Path, seed: int) -> tuple[str, ...]:
         "umid=m",
         "con=null",
         "con0=null,fd:1",
+        "norandmaps",  # nor guest ASLR: where things lie shows in the order of sets
         "quiet",
         "panic=-1",
         "noreboot",
@@ -138,6 +141,10 @@ def _memory_dir() -> str:
 def guest_init(job: Job, python: str) -> str:
     """Return the shell script that is the guest's first process."""
     share = shlex.quote(str(job.folder))
+    views = "\n".join(
+        f"mkdir {inside[1:]}; mount --bind .{shlex.quote(str(host))} {inside[1:]}"
+        for inside, host in job.views.items()
+    )
     exports = "\n".join(
         f"export {name}={shlex.quote(value)}" for name, value in job.env.items()
     )
@@ -148,8 +155,10 @@ mount -t tmpfs overlay /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
 cd /mnt/root
-mount -t hostfs share .{share} -o {share}
 mount -t tmpfs run run
+mkdir {_INSIDE[1:]}
+mount -t hostfs share {_INSIDE[1:]} -o {share}
+{views}
 mkdir -p mnt/host
 pivot_root . mnt/host
 mount -t proc proc /proc
@@ -163,7 +172,7 @@ export PATH={_GUEST_PATH}
 export HOME=/root LANG=C.UTF-8
 {exports}
 ip link set lo up
-cd {share}
+cd {_INSIDE}
 rm -r {_FOLDER}
 status=0
 {shlex.join(job.argv)} </dev/null 2>&1 || status=$?
