@@ -29,6 +29,17 @@ def _enter_venv() -> None:
 
 if __name__ == "__main__":
     _enter_venv()
+    # Before anything else is imported, or its .pyc files would belong to root.
+    sys.dont_write_bytecode = os.geteuid() == 0 and "SUDO_UID" in os.environ
+    from testbed.errors import TestbedError
+    from testbed.user import drop_to_invoking_user
+
+    try:
+        drop_to_invoking_user()
+    except TestbedError as error:
+        sys.stderr.write(f"testbed: {error}\n")
+        sys.exit(error.exit_code)
+    sys.dont_write_bytecode = False
     from testbed.cli import main
 
     sys.exit(main())

@@ -74,7 +74,7 @@ def _mean_value(
     claim: Claim, variant: str, runs: Sequence[MeasuredRun]
 ) -> float | None:
     values = [
-        each.value(claim.metric, claim.on)
+        each.value(claim.metric, claim.host)
         for each in runs
         if each.run.variant == variant
     ]

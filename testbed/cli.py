@@ -7,6 +7,7 @@ void, 130 interrupted.
 
 import argparse
 import json
+import os
 import shlex
 import signal
 import sys
@@ -16,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
+import rich
 from rich.console import Console
 from rich.table import Table
 
@@ -47,6 +49,8 @@ from testbed.trace.metrics import METRICS
 from testbed.user import drop_to_invoking_user
 
 _INTERRUPTED = 130
+_BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
+_TABLE_WIDTH = 80
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,6 +71,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             soft_wrap=True,
         )
         return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001  # 1 would mean "a claim was not"
+        told.print_exception(suppress=[rich])
+        told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
+        return TestbedError.exit_code
     except KeyboardInterrupt:
         told.print("testbed: interrupted; what was running is stopped and marked void")
         return _INTERRUPTED
@@ -201,6 +212,8 @@ def _show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) ->
         print(json.dumps(results_json(results), indent=1, allow_nan=False))
         return
     console = Console()
+    # Below this a table would crop digits; a narrow terminal wraps lines instead.
+    console.width = max(console.width, _TABLE_WIDTH)
     console.print(verdict_table(results))
     for page in pages:
         console.print(f"report: {page}", highlight=False, soft_wrap=True)

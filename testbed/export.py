@@ -56,7 +56,7 @@ def claim_json(experiment: str, verdict: Verdict) -> dict[str, Any]:
     return {
         "experiment": experiment,
         "metric": claim.metric,
-        "on": claim.on,
+        "host": claim.host,
         "claimed": dict(claim.claimed),
         "measured": dict(verdict.measured),
         "verdict": verdict.kind.value,

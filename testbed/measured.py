@@ -13,22 +13,21 @@ class MeasuredRun:
     """What is known of one run.
 
     trace: the stream's packets at the sender, where TSO sizes are seen.  metrics: by
-    contract name.  counters: "sender" and "receiver" to nstat name to delta.
+    contract name.  counters: "sender" and "receiver" to nstat name to delta; nstat
+    leaves out what did not move.  known_counters: all that the kernel has.
     """
 
     run: Run
     trace: Trace
     metrics: Mapping[str, Measurement]
     counters: Mapping[str, Mapping[str, int]]
+    known_counters: frozenset[str]
     tcp_info: tuple[Mapping[str, int], ...]
 
     def value(self, metric: str, on: str) -> float | None:
-        """Return one figure for a metric (its mean) or a counter; None if unknown.
-
-        A counter that did not move is 0: nstat leaves it out.
-        """
+        """Return one figure for a metric (its mean) or a counter; None if unknown."""
         if metric in self.metrics:
             return self.metrics[metric].summary().mean
-        if metric[:1].isupper():
+        if metric in self.known_counters:
             return float(self.counters[on].get(metric, 0))
         return None

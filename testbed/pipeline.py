@@ -136,6 +136,8 @@ def measured_result(folder: Path) -> Result:
 
 def measure_run(run: Run) -> MeasuredRun:
     """Return a whole run with the metrics of its capture at the sender."""
+    if not run.capture("sender").is_file():  # a pipe or a device has no end
+        raise StoreError(f"{run.capture('sender')}: no such file")
     capture = read_capture(run.capture("sender"))
     if capture.warnings or capture.dropped or not capture.traces:
         wrong = [*capture.warnings, f"{capture.dropped} packets dropped", "no data"]
@@ -146,6 +148,7 @@ def measure_run(run: Run) -> MeasuredRun:
         trace=max(traces, key=lambda trace: int(trace.length.sum())),
         metrics=measure(tuple(METRICS), traces),
         counters=run.counters(),
+        known_counters=frozenset(run.environment()["counters"]),
         tcp_info=tuple(run.tcp_info()),
     )
 

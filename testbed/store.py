@@ -128,6 +128,11 @@ def load_runs(folder: Path) -> tuple[Run, ...]:
         raise StoreError(f"{folder}: no runs here (no */*/{RECORD})")
     runs = [load_run(path.parent) for path in records]
     order = [each.name for each in runs[0].experiment.variants]
+    found = {(run.variant, run.repeat) for run in runs}
+    for variant in order:
+        for repeat in {run.repeat for run in runs}:
+            if (variant, repeat) not in found:
+                raise StoreError(f"{folder}: {variant}/{repeat} is missing")
     return tuple(sorted(runs, key=lambda run: (order.index(run.variant), run.repeat)))
 
 

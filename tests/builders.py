@@ -66,7 +66,7 @@ def a_claim(
 ) -> Claim:
     return Claim(
         metric=metric,
-        on="sender",
+        host="sender",
         claimed=claimed,
         within=dict.fromkeys(claimed, within),
         source="the mail",

@@ -47,7 +47,7 @@ class FakeMachine:
             "counters": {"sender": {"TcpOutSegs": 10}, "receiver": {}},
             "tcp_info": [],
             "workload": {"bytes": 100, "begin_ns": 0, "end_ns": 9, "elapsed_ns": 9},
-            "environment": {"hosts": {}},
+            "environment": {"hosts": {}, "counters": ["TcpOutSegs", "TcpRetransSegs"]},
         }
         for name, fact in facts.items():
             (job.folder / f"{name}.json").write_text(json.dumps(fact))

@@ -109,6 +109,21 @@ def test_bad_usage_exits_with_2(argv, capsys) -> None:
     assert "usage: testbed" in capsys.readouterr().err
 
 
+def test_a_defect_never_looks_like_a_verdict(stored, capsys) -> None:
+    (stored / "before" / "1" / "counters.json").write_text("[]")
+
+    assert main(["report", str(stored)]) == 4
+    assert "defect of testbed" in capsys.readouterr().err
+
+
+def test_a_narrow_terminal_crops_no_digit(stored, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+
+    main(["report", str(stored)])
+
+    assert "not reproduced" in capsys.readouterr().out
+
+
 def test_list_names_what_there_is(capsys) -> None:
     assert main(["list"]) == 0
 

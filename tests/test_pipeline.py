@@ -1,5 +1,6 @@
 """The pipeline, on a machine that runs nothing."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,6 +121,46 @@ def test_the_result_is_judged_from_the_stored_facts(tmp_path) -> None:
     assert result.verdicts[0].measured == {"before": 10.0, "after": 10.0}
     assert result.verdicts[0].kind is VerdictKind.NOT_REPRODUCED
     assert result.runs[0].metrics["tso_size"].summary().max == 100
+
+
+def test_a_counter_the_kernel_has_and_that_did_not_move_is_zero(tmp_path) -> None:
+    claim = a_claim({"before": 0, "after": 0}, metric="TcpRetransSegs")
+    plan = a_plan(tmp_path, FakeMachine())
+
+    folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
+
+    assert measured_result(folder).verdicts[0].kind is VerdictKind.REPRODUCED
+
+
+def test_a_counter_the_kernel_does_not_have_is_not_comparable(tmp_path) -> None:
+    claim = a_claim({"before": 0, "after": 0}, metric="TcpRetranzSegs")
+    plan = a_plan(tmp_path, FakeMachine())
+
+    folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
+
+    assert measured_result(folder).verdicts[0].kind is VerdictKind.NOT_COMPARABLE
+
+
+def test_a_run_with_a_variant_gone_is_never_measured(tmp_path) -> None:
+    folder = record(
+        an_experiment(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()
+    )
+    (folder / "after" / "1" / "run.json").unlink()
+
+    with pytest.raises(StoreError, match="after/1 is missing"):
+        measured_result(folder)
+
+
+def test_a_capture_that_is_no_file_is_never_read(tmp_path) -> None:
+    folder = record(
+        an_experiment(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()
+    )
+    capture = folder / "before" / "1" / "sender.pcapng"
+    capture.unlink()
+    os.mkfifo(capture)
+
+    with pytest.raises(StoreError, match="sender.pcapng: no such file"):
+        measured_result(folder)
 
 
 def test_a_report_repeated_has_the_same_bytes(tmp_path) -> None:

@@ -52,11 +52,12 @@ def test_nothing_is_written_over_a_run_that_is_there(tmp_path: Path) -> None:
 
 def test_runs_come_in_the_order_of_the_experiment(tmp_path: Path) -> None:
     begin(a_run(tmp_path / "after" / "1", "after"))
+    begin(a_run(tmp_path / "after" / "2", "after", 2))
     begin(a_run(tmp_path / "before" / "2", "before", 2))
     begin(a_run(tmp_path / "before" / "1", "before", 1))
 
     found = [(run.variant, run.repeat) for run in load_runs(tmp_path)]
-    assert found == [("before", 1), ("before", 2), ("after", 1)]
+    assert found == [("before", 1), ("before", 2), ("after", 1), ("after", 2)]
 
 
 def test_a_folder_without_runs_is_told(tmp_path: Path) -> None:

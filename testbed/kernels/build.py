@@ -38,6 +38,7 @@ class Recipe:
         """Name the result by its ingredients: the same ones, the same kernel."""
         ingredients = (
             f"format {cache.FORMAT_VERSION}",
+            f"name {self.kernel.name}",
             f"source {self.source.digest}",
             *(f"patch {sha256(patch.data)}" for patch in self.patches),
             *(f"option {name}={value}" for name, value in sorted(self.options.items())),
@@ -122,13 +123,11 @@ def _build(
 
 
 def _find(recipe: Recipe) -> BuiltKernel | None:
-    """Look in the cache; what was built under other names is told under these."""
+    """Look in the cache; patches that were called otherwise are told by these names."""
     found = cache.find(recipe.key)
     if found is None:
         return None
-    identity = dataclasses.replace(
-        found.identity, name=recipe.kernel.name, patches=_patch_names(recipe)
-    )
+    identity = dataclasses.replace(found.identity, patches=_patch_names(recipe))
     return dataclasses.replace(found, identity=identity)
 
 

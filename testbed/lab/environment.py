@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from testbed.lab.counters import read_counters
 from testbed.lab.net import Host, Network
 
 _SYSCTLS = (
@@ -34,6 +35,7 @@ def describe(network: Network) -> dict[str, Any]:
         "command_line": Path("/proc/cmdline").read_text().strip(),
         "clocksource": _clocksource(),
         "switches": _switches(),
+        "counters": sorted(read_counters()),
         "hosts": {host.name: _describe_host(host) for host in network.hosts()},
     }
 

@@ -138,27 +138,14 @@ def _memory_dir() -> str:
     return "/dev/shm" if fits else "/tmp"  # noqa: S108
 
 
-def guest_init(job: Job, python: str) -> str:
-    """Return the shell script that is the guest's first process."""
-    share = shlex.quote(str(job.folder))
-    views = "\n".join(
-        f"mkdir {inside[1:]}; mount --bind .{shlex.quote(str(host))} {inside[1:]}"
-        for inside, host in job.views.items()
-    )
-    exports = "\n".join(
-        f"export {name}={shlex.quote(value)}" for name, value in job.env.items()
-    )
-    return f"""#!/bin/sh
-# Give the guest the host's root below an overlay, run one command, power off.
-set -e
+_NEW_ROOT = """\
 mount -t tmpfs overlay /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
 cd /mnt/root
 mount -t tmpfs run run
-mkdir {_INSIDE[1:]}
-mount -t hostfs share {_INSIDE[1:]} -o {share}
-{views}
+"""
+_ENTER_ROOT = """\
 mkdir -p mnt/host
 pivot_root . mnt/host
 mount -t proc proc /proc
@@ -168,19 +155,39 @@ mkdir -p /dev/pts /dev/shm /run/netns
 mount -t devpts devpts /dev/pts
 mount -t tmpfs shm /dev/shm
 umount -l /mnt/host
-export PATH={_GUEST_PATH}
-export HOME=/root LANG=C.UTF-8
-{exports}
 ip link set lo up
-cd {_INSIDE}
-rm -r {_FOLDER}
-status=0
-{shlex.join(job.argv)} </dev/null 2>&1 || status=$?
-read uptime idle </proc/uptime
-echo $status $uptime >{_ANSWER}
-sync
-exec {shlex.join((python, "-I", "-S", "-c", _POWER_OFF))}
 """
+
+
+def guest_init(job: Job, python: str) -> str:
+    """Return the shell script that is the guest's first process."""
+    inside = _INSIDE.removeprefix("/")
+    views = (
+        f"mkdir {at[1:]}; mount --bind .{shlex.quote(str(host))} {at[1:]}"
+        for at, host in job.views.items()
+    )
+    exports = (f"export {name}={shlex.quote(text)}" for name, text in job.env.items())
+    lines = (
+        "#!/bin/sh",
+        "# Give the guest the host's root below an overlay, run a command, power off.",
+        "set -e",
+        _NEW_ROOT,
+        f"mkdir {inside}",
+        f"mount -t hostfs share {inside} -o {shlex.quote(str(job.folder))}",
+        *views,
+        f"export PATH={_GUEST_PATH} HOME=/root LANG=C.UTF-8",
+        *exports,
+        _ENTER_ROOT,
+        f"cd {_INSIDE}",
+        f"rm -r {_FOLDER}",
+        "status=0",
+        f"{shlex.join(job.argv)} </dev/null 2>&1 || status=$?",
+        "read uptime idle </proc/uptime",
+        f"echo $status $uptime >{_ANSWER}",
+        "sync",
+        f"exec {shlex.join((python, '-I', '-S', '-c', _POWER_OFF))}",
+    )
+    return "\n".join(lines) + "\n"
 
 
 def _boot(

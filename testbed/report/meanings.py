@@ -72,4 +72,4 @@ def titled(metric: str, unit: str) -> str:
 
 def scope_of(claim: Claim) -> str:
     """Return where a claimed value is seen, and in what unit: "sender, packets"."""
-    return f"{claim.on}, {unit_of(claim.metric)}"
+    return f"{claim.host}, {unit_of(claim.metric)}"

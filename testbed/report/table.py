@@ -93,7 +93,7 @@ def _reasons(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
     yield Text("why", "bold")
     for verdict in verdicts:
         claim = verdict.claim
-        reason = Text(f"{claim.metric}, {claim.on}: {verdict.why}")
+        reason = Text(f"{claim.metric}, {claim.host}: {verdict.why}")
         yield Padding(reason, (0, 0, 0, 2))
 
 

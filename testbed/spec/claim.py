@@ -10,21 +10,21 @@ from testbed.errors import SpecError
 class Claim:
     """A figure for each variant, as published, and the tolerance for each.
 
-    metric: a contract name or an nstat counter.  on: "sender" or "receiver", whose
-    counter it is.  claimed: variant to value, in the metric's base unit.  within:
+    metric: a contract name or an nstat counter.  host: "sender" or "receiver",
+    whose counter it is.  claimed: variant to value, in the metric's base unit.  within:
     variant to the share by which a measured value may differ.  source: where it was
     published.  why: why the tolerance is what it is.
     """
 
     metric: str
-    on: str
+    host: str
     claimed: Mapping[str, float]
     within: Mapping[str, float]
     source: str
     why: str
 
     def __post_init__(self) -> None:
-        if self.on not in ("sender", "receiver"):
-            raise SpecError(f"on is sender or receiver, not {self.on!r}")
+        if self.host not in ("sender", "receiver"):
+            raise SpecError(f"host is sender or receiver, not {self.host!r}")
         if not self.claimed:
             raise SpecError("a claim needs a value for at least one variant")

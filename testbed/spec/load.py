@@ -108,9 +108,13 @@ def _parse_variants(
             f"{where}: the experiment needs variants, such as before, after"
         )
     return tuple(
-        _parse_variant(name, _with_settings(merge(base, own), settings))
+        _parse_variant(name, _with_settings(merge(base, _or_empty(own)), settings))
         for name, own in given.value.items()
     )
+
+
+def _or_empty(located: Located) -> Located:
+    return Located({}, located.where) if located.value is None else located
 
 
 def _with_settings(variant: Located, settings: Sequence[str]) -> Located:
@@ -232,7 +236,7 @@ def _parse_claim(section: Section, variants: list[str]) -> Claim:
     return section.make(
         lambda: Claim(
             metric=metric,
-            on=section.get("on", _text) or "sender",
+            host=section.get("host", _text) or "sender",
             claimed=claimed,
             within=_tolerances(section, variants),
             source=section.need("source", _text),

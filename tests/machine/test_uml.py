@@ -10,7 +10,12 @@ from testbed.machine.machine import Job
 from testbed.machine.uml import UmlMachine, guest_init, uml_argv, uml_env
 from testbed.process import Stop
 
-JOB = Job(argv=("echo", "it's here"), folder=Path("/runs/a b"), env={"X": "1 2"})
+JOB = Job(
+    argv=("echo", "it's here"),
+    folder=Path("/runs/a b"),
+    env={"X": "1 2"},
+    views={"/run/view": Path("/src")},
+)
 
 
 def test_the_command_line_differs_between_runs_by_the_seed_alone() -> None:
@@ -39,7 +44,8 @@ def test_the_environment_is_not_inherited(monkeypatch) -> None:
 def test_the_first_process_quotes_what_it_was_given() -> None:
     script = guest_init(JOB, "/usr/bin/python3")
 
-    assert "cd '/runs/a b'" in script
+    assert "mount -t hostfs share run/job -o '/runs/a b'\n" in script
+    assert "mkdir run/view; mount --bind ./src run/view\n" in script
     assert "export X='1 2'" in script
     assert """echo 'it'"'"'s here' </dev/null""" in script
 

@@ -39,8 +39,10 @@ def the_variant(name: str) -> Variant:
     return next(each for each in variants if each.name == name)
 
 
-def a_stream(size: int, path: Path = LONG, **given: object) -> Variant:
+def a_stream(
+    size: int, path: Path = LONG, sender: HostSettings = FQ, **given: object
+) -> Variant:
     """Return a variant that sends size bytes in one send(), through fq."""
     message = {"bytes": size, "send_size": size, "sndbuf": 1_000_000}
     workload = a_workload(**(message | given))
-    return a_variant(path=path, workload=workload, sender=FQ)
+    return a_variant(path=path, workload=workload, sender=sender)

@@ -9,7 +9,8 @@ from testbed.model.settings import tuning_of
 from testbed.model.simulate import Prediction, simulate
 from testbed.spec.experiment import Variant
 from testbed.spec.path import Path
-from tests.model.scenarios import a_stream
+from testbed.spec.settings import HostSettings
+from tests.model.scenarios import FQ, a_stream
 
 PATHS = st.builds(
     Path,
@@ -29,8 +30,11 @@ VARIANTS = st.builds(
     a_stream,
     st.integers(1, 300_000),
     PATHS,
+    st.sampled_from((FQ, HostSettings())),
     send_size=st.integers(500, 300_000),
     sndbuf=st.one_of(st.none(), st.integers(20_000, 1_000_000)),
+    rcvbuf=st.one_of(st.none(), st.integers(20_000, 1_000_000)),
+    pacing_rate=st.one_of(st.none(), st.integers(10**7, 10**10)),
     congestion=st.sampled_from(("cubic", "reno")),
     family=st.sampled_from((4, 6)),
 )
@@ -64,7 +68,7 @@ def check_samples(prediction: Prediction) -> None:
     assert all(each["min_rtt"] <= each["rtt"] for each in samples)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(VARIANTS, FEATURES)
 def test_a_stream_arrives_whole_within_its_limits(
     variant: Variant, features: Features

@@ -4,8 +4,9 @@ import pytest
 
 from testbed.model.cpu import Cpu, Machine
 from testbed.model.features import Defer, Features, Sizing
-from testbed.model.output import Nagle, Output, Pacing
+from testbed.model.output import Output, Pacing
 from testbed.model.packet import Cause, Packet, Skb
+from testbed.model.rules import Nagle
 from testbed.model.sock import TcpSock
 from tests.model.scenarios import TUNING
 

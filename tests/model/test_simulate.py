@@ -38,7 +38,7 @@ def test_every_ack_and_window_of_2014_is_the_kernels(name: str) -> None:
 
 
 @both_variants
-def test_packets_leave_within_10_us_of_the_kernels(name: str) -> None:
+def test_packets_leave_within_12_us_of_the_kernels(name: str) -> None:
     variant = the_variant(name)
     measured = read_capture(CAPTURES / f"{name}.pcapng").traces[0]
     predicted = simulate(variant, features_of(variant)).trace
@@ -46,7 +46,7 @@ def test_packets_leave_within_10_us_of_the_kernels(name: str) -> None:
         predicted.time_ns - predicted.start_ns
     )
 
-    assert abs(off).max() <= 10_000
+    assert abs(off).max() <= 12_000
 
 
 #: counters.json of the run that the captures are from.
@@ -140,21 +140,16 @@ def test_ipv6_has_smaller_segments_and_counters_of_its_own() -> None:
 
 
 def test_big_tcp_sends_packets_beyond_64_kb() -> None:
-    sizes = {"gso_max_size": 185_000}
-    big = replace(
-        a_stream(20_000_000, RACK, sndbuf=None, family=6),
-        sender=replace(FQ, link_sizes=sizes),
-    )
+    host = replace(FQ, link_sizes={"gso_max_size": 185_000})
+    big = a_stream(20_000_000, RACK, host, sndbuf=None, family=6)
     prediction = simulate(big, Features())
 
     assert 150_000 < prediction.trace.length.max() <= 185_000 - 193
 
 
 def test_the_length_of_a_big_packet_takes_eight_bytes_more() -> None:
-    big = replace(
-        a_stream(20_000_000, RACK, sndbuf=None, family=6),
-        sender=replace(FQ, link_sizes={"gso_max_size": 185_000}),
-    )
+    host = replace(FQ, link_sizes={"gso_max_size": 185_000})
+    big = a_stream(20_000_000, RACK, host, sndbuf=None, family=6)
     prediction = simulate(big, Features())
     sent = prediction.counters["sender"]
     beyond = int((prediction.trace.length + 32 > 65_535).sum())

@@ -82,7 +82,7 @@ def side(
 
 def claim(metric: str, on: str, before: float, after: float, why: str = "") -> Claim:
     claimed = {"before": before, "after": after}
-    return replace(a_claim(claimed, metric=metric), on=on, why=why)
+    return replace(a_claim(claimed, metric=metric), host=on, why=why)
 
 
 CLAIMS = (
@@ -139,6 +139,7 @@ def measured(
         trace=seen,
         metrics={**measure(METRICS, (seen,)), "throughput": rate},
         counters=counters,
+        known_counters=frozenset(name for each in counters.values() for name in each),
         tcp_info=tcp_info,
     )
 

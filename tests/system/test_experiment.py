@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +16,17 @@ pytestmark = pytest.mark.guest
 CHECKOUT = Path(__file__).parent.parent.parent
 
 
-def testbed(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run_testbed(
+    *arguments: str, cwd: Path, checkout: Path = CHECKOUT
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "testbed", *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(checkout),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
         capture_output=True,
         text=True,
         timeout=300,
@@ -27,8 +34,8 @@ def testbed(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def run_json(cwd: Path, *arguments: str) -> dict:
-    done = testbed("run", *arguments, "--json", cwd=cwd)
+def run_json(cwd: Path, *arguments: str, checkout: Path = CHECKOUT) -> dict:
+    done = run_testbed("run", *arguments, "--json", cwd=cwd, checkout=checkout)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
 
@@ -116,6 +123,26 @@ def test_four_at_once_give_the_same_bytes_as_one(answer, tmp_path) -> None:
         )
 
     assert [digests(each) for each in answers] == [digests(answer)] * 4
+
+
+def test_where_a_run_lies_does_not_show_in_its_bytes(answer, tmp_path) -> None:
+    deep = tmp_path / "a" / "much-longer-name-than-the-first-one" / "and" / "deeper"
+    deep.mkdir(parents=True)
+
+    again = run_json(deep, "refine-tso-autosizing")
+
+    assert digests(again) == digests(answer)
+
+
+def test_what_python_has_compiled_does_not_show_in_the_bytes(answer, tmp_path) -> None:
+    bare = tmp_path / "checkout"
+    for name in ("testbed", "topologies"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CHECKOUT / name, bare / name, ignore=ignored)
+
+    again = run_json(tmp_path, "refine-tso-autosizing", checkout=bare)
+
+    assert digests(again) == digests(answer)
 
 
 def test_another_seed_gives_other_bytes(answer, tmp_path) -> None:
@@ -225,7 +252,7 @@ def test_a_setting_that_does_not_take_voids_the_run(
 ) -> None:
     (tmp_path / "bad.yaml").write_text(BAD % variant)
 
-    done = testbed("run", "bad.yaml", cwd=tmp_path)
+    done = run_testbed("run", "bad.yaml", cwd=tmp_path)
 
     assert done.returncode == 4
     assert complaint in done.stderr

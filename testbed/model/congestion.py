@@ -1,0 +1,64 @@
+"""Congestion control: what an ACK does to cwnd. Reno here, CUBIC in cubic.py.
+
+Source: net/ipv4/tcp_cong.c, Linux 6.12.
+"""
+
+from typing import Protocol
+
+from testbed.model.sock import TcpSock
+
+
+class CongestionControl(Protocol):
+    """What the ACK path asks of a congestion control."""
+
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
+        """Learn the round-trip time of the packet acknowledged last."""
+
+    def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
+        """Grow cwnd for acked segments."""
+
+
+def slow_start(sock: TcpSock, acked: int) -> int:
+    """Grow cwnd by a segment each; return the segments beyond ssthresh."""
+    cwnd = min(sock.snd_cwnd + acked, sock.snd_ssthresh)
+    acked -= cwnd - sock.snd_cwnd
+    sock.snd_cwnd = cwnd
+    return acked
+
+
+def cong_avoid_ai(sock: TcpSock, every: int, acked: int) -> None:
+    """Grow cwnd by one for every so many segments."""
+    if sock.snd_cwnd_cnt >= every:
+        sock.snd_cwnd_cnt = 0
+        sock.snd_cwnd += 1
+    sock.snd_cwnd_cnt += acked
+    if sock.snd_cwnd_cnt >= every:
+        more = sock.snd_cwnd_cnt // every
+        sock.snd_cwnd_cnt -= more * every
+        sock.snd_cwnd += more
+
+
+class Reno:
+    """Slow start, then a segment a round trip.
+
+    stretch_acks: whether all segments of a stretch ACK count, beyond slow start.
+    """
+
+    __slots__ = ("_stretch_acks",)
+
+    def __init__(self, *, stretch_acks: bool = True) -> None:
+        self._stretch_acks = stretch_acks
+
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
+        """Reno does not look at round-trip times."""
+
+    def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
+        """Grow cwnd: tcp_reno_cong_avoid()."""
+        del now_ns
+        if not sock.cwnd_limited():
+            return
+        if sock.in_slow_start():
+            acked = slow_start(sock, acked)
+            if not acked:
+                return
+        cong_avoid_ai(sock, sock.snd_cwnd, acked if self._stretch_acks else 1)

@@ -1,0 +1,136 @@
+"""One connection: sender, path, receiver, the wires between them, and who looks on."""
+
+from testbed.model.cpu import NS_PER_US, Cpu, Machine, Timer
+from testbed.model.features import Features
+from testbed.model.packet import IP_HEADERS, TCP_HEADER, Cause, Packet
+from testbed.model.path import Fq, Hand, Netem
+from testbed.model.receiver import Receiver
+from testbed.model.record import Record
+from testbed.model.sender import Sender
+from testbed.model.settings import mss_of, sysctls_of
+from testbed.spec.experiment import Variant
+
+#: When the SYN leaves, on the machine's clock; its place within a millisecond is that
+#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
+#: as the rest here.
+_START_NS = 10_000_050_688
+#: From the SYN-ACK until the writer first looks at the clock.
+_CONNECT_NS = 14 * 256
+#: From the writer's sleep to the first sample of TCP_INFO; and from when a sample is
+#: due to when select() may end.
+_FIRST_SAMPLE_NS = 12 * 256
+_SAMPLE_LATE_NS = 5 * 256
+_SLACK_NS = 50 * NS_PER_US  # timer_slack of an ordinary process
+_FQ_FLOW_LIMIT = 100
+_ENDLESS = 1_000_000
+
+
+class Connection:
+    """A connection from its SYN to its last ACK. Start with run."""
+
+    __slots__ = (
+        "_backward",
+        "_cpu",
+        "_due_ns",
+        "_forward",
+        "_fq",
+        "_over",
+        "_receiver",
+        "_sample_every",
+        "_sampler",
+        "_sender",
+        "causes",
+        "record",
+    )
+
+    def __init__(self, variant: Variant, features: Features, machine: Machine) -> None:
+        self.record = Record()
+        self.causes: list[Cause] = []
+        self._cpu = cpu = Cpu(machine, _START_NS)
+        self._sender = Sender(
+            variant, features, cpu=cpu, transmit=self._transmit, sent=self.causes.append
+        )
+        self._fq = _fq(variant, cpu, self._leave)
+        path = variant.path
+        there, back = path.rtt // 2, path.rtt - path.rtt // 2
+        self._forward = Netem(cpu, self._to_receiver, there, path.rate, path.queue)
+        self._backward = Netem(cpu, self._to_sender, back, path.rate, _ENDLESS)
+        self._receiver = Receiver(
+            cpu=cpu,
+            mss=mss_of(variant),
+            rmem=sysctls_of(variant.receiver)["tcp_rmem"],
+            rcvbuf=variant.workload.rcvbuf,
+            header=IP_HEADERS[variant.workload.family] + TCP_HEADER,
+            transmit=self._acknowledge,
+        )
+        self._sample_every = variant.workload.sample_every
+        self._sampler = Timer(lambda: cpu.wake(self._sample))
+        self._due_ns = 0
+        self._over = False
+
+    def run(self) -> None:
+        """Connect, and run until nothing is left to happen."""
+        self._sender.output.send_bare(syn=True)
+        self._cpu.run()
+
+    def _transmit(self, packet: Packet) -> None:
+        self.record.counts("sender", packet)
+        if self._fq is None:
+            self._leave(packet)
+        else:
+            self._fq.enqueue(packet)
+
+    def _leave(self, packet: Packet) -> None:
+        self.record.leaves(self._cpu.clock, packet)
+        self._cpu.receive(self._route, packet)
+
+    def _route(self, packet: Packet) -> None:
+        # The router's ip_rcv() orphans the packet: the sender gets its memory back.
+        if packet.length:
+            self._sender.output.done(packet.truesize)
+        self._forward.enqueue(packet)
+
+    def _to_receiver(self, packet: Packet) -> None:
+        self.record.arrives("receiver", packet)
+        self._cpu.receive(self._receiver.receive, packet)
+
+    def _acknowledge(self, packet: Packet) -> None:
+        self.record.counts("receiver", packet)
+        self._cpu.receive(self._backward.enqueue, packet)
+
+    def _to_sender(self, packet: Packet) -> None:
+        self.record.arrives("sender", packet)
+        self.record.returns(self._cpu.clock, packet)
+        self._cpu.receive(self._take, packet)
+
+    def _take(self, packet: Packet) -> None:
+        self._sender.take(packet)
+        if packet.syn:
+            self._cpu.wake(self._begin)
+        elif packet.fin:
+            self._over = True
+            self._cpu.cancel(self._sampler)
+
+    def _begin(self) -> None:
+        cpu = self._cpu
+        cpu.spend(_CONNECT_NS)
+        self._sender.writer.begin()
+        cpu.spend(_FIRST_SAMPLE_NS)
+        self._due_ns = cpu.clock
+        self._sample()
+
+    def _sample(self) -> None:
+        if self._over:
+            return
+        cpu = self._cpu
+        self.record.sample(cpu.clock, self._sender.sock)
+        self._due_ns += self._sample_every
+        soft_ns = max(self._due_ns, cpu.clock) + _SAMPLE_LATE_NS
+        cpu.start(self._sampler, soft_ns, _SLACK_NS)
+
+
+def _fq(variant: Variant, cpu: Cpu, hand_on: Hand) -> Fq | None:
+    qdisc = variant.sender.qdisc
+    if qdisc is None:
+        return None
+    return Fq(cpu, hand_on, int(qdisc.options.get("flow_limit", _FQ_FLOW_LIMIT)))

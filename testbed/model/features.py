@@ -1,0 +1,108 @@
+"""Which rules a kernel sends by: interchangeable, and each named by its commit.
+
+A kernel is a set of features, never a version that code asks about: features_of looks a
+kernel up once, and a test or a user may put any other set together. Read first:
+Features, COMMITS, features_of.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from testbed.errors import SpecError
+from testbed.spec.experiment import Variant
+
+
+class Sizing(enum.Enum):
+    """What sets the size of a TSO packet, and where."""
+
+    SENDMSG = "sized at sendmsg() time, half a millisecond of the pacing rate"
+    XMIT_V1 = "sized when sent; what is deferred waits for the goal of sendmsg()"
+    XMIT = "sized when sent: a millisecond of the pacing rate"
+    XMIT_MIN_RTT = "the same, and more the shorter the min_rtt"
+
+
+class Defer(enum.Enum):
+    """How far away the next ACK may be for a packet to wait for it."""
+
+    HALF_RTT = "half an srtt since the oldest unacknowledged packet was sent"
+    ONE_MS = "min(1 ms, srtt / 2) from now"
+
+
+class Tsq(enum.Enum):
+    """How limit_output_bytes and a millisecond of the pacing rate make TSQ's limit."""
+
+    SENDMSG = "the larger of limit_output_bytes and 1 ms, as before 3.19"
+    MIN = "2 packets or 1 ms, at most limit_output_bytes"
+    MAX = "the larger of 2 packets, 1 ms and limit_output_bytes"
+    UNPACED_ONLY = "2 packets or 1 ms; limit_output_bytes for unpaced flows only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """The rules of one kernel.
+
+    grow: a short packet is filled up from the next skb.  stretch_acks: beyond slow
+    start, an ACK counts for all the segments it acknowledges, not for one.
+    """
+
+    sizing: Sizing = Sizing.XMIT_MIN_RTT
+    grow: bool = True
+    defer: Defer = Defer.ONE_MS
+    tsq: Tsq = Tsq.UNPACED_ONLY
+    stretch_acks: bool = True
+
+
+#: Each feature, and what brought it: Linux commit, subject, version.
+COMMITS: Mapping[object, str] = MappingProxyType(
+    {
+        Sizing.SENDMSG: '95bd09eb2750 ("tcp: TSO packets automatic sizing") (in v3.12)',
+        Sizing.XMIT_V1: '"tcp: refine TSO autosizing" v1, netdev, never applied',
+        Sizing.XMIT: '605ad7f184b6 ("tcp: refine TSO autosizing") (in v3.19)',
+        Sizing.XMIT_MIN_RTT: (
+            '65466904b015 ("tcp: adjust TSO packet sizes based on min_rtt") (in v5.18)'
+        ),
+        "grow": '8ee602c63520 ("tcp: try to send bigger TSO packets") (in v6.10)',
+        "stretch_acks": (
+            '814d488c6126 ("tcp: fix the timid additive increase on stretch ACKs"), '
+            "c22bdca94782 (Reno) and 9cd981dcf174 (CUBIC) (in v4.0)"
+        ),
+        Defer.HALF_RTT: (
+            '50c8339e9299 ("tcp: tso: restore IW10 after TSO autosizing") (in v4.0)'
+        ),
+        Defer.ONE_MS: "295ce1eb36ae (in v6.18, and in v6.12.y)",
+        Tsq.SENDMSG: "the limit of v3.18, as sendmsg_autosize has it",
+        Tsq.MIN: '605ad7f184b6 ("tcp: refine TSO autosizing") (in v3.19)',
+        Tsq.MAX: "Sergej Benilov, netdev, 28 May 2019, rejected",
+        Tsq.UNPACED_ONLY: (
+            'c73e5807e4f6 ("tcp: tsq: no longer use limit_output_bytes for paced '
+            'flows") (in v5.0)'
+        ),
+    }
+)
+
+#: Features by the kernel's name in kernels.yaml.
+KERNELS: Mapping[str, Features] = MappingProxyType(
+    # The receiver is 6.12's for every kernel; it shows only where its window is short.
+    {"6.12": Features(), "6.1": Features(grow=False)}
+)
+_SENDMSG_AUTOSIZE = "tcp.sendmsg_autosize"
+_ON = ("1", "Y", "y")
+
+
+def features_of(variant: Variant) -> Features:
+    """Return the rules of a variant's kernel with its switches thrown.
+
+    Raises SpecError for a kernel or a switch the model does not know.
+    """
+    if variant.kernel not in KERNELS:
+        known = ", ".join(KERNELS)
+        raise SpecError(f"no model of kernel {variant.kernel!r}; modelled: {known}")
+    unknown = sorted(set(variant.switches) - {_SENDMSG_AUTOSIZE})
+    if unknown:
+        raise SpecError(f"the model has no switch {unknown[0]!r}")
+    features = KERNELS[variant.kernel]
+    if variant.switches.get(_SENDMSG_AUTOSIZE, "0") in _ON:
+        return replace(features, sizing=Sizing.SENDMSG, grow=False, tsq=Tsq.SENDMSG)
+    return features

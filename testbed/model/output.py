@@ -1,0 +1,269 @@
+"""What leaves the sender: tcp_write_xmit() and what it asks. Start with write_xmit.
+
+Source: net/ipv4/tcp_output.c, Linux 6.12, function by function. The order of the tests
+is the kernel's, because each may end the loop.
+"""
+
+import enum
+from collections.abc import Callable
+
+from testbed.model import rules, sizing
+from testbed.model.cpu import NS_PER_MS, Cpu, Timer
+from testbed.model.features import Features, Sizing
+from testbed.model.packet import (
+    IP_HEADERS,
+    SKB_TRUESIZE_1,
+    SYN_OPTIONS,
+    TCP_HEADER,
+    Cause,
+    Packet,
+    Skb,
+)
+from testbed.model.rules import Held, Nagle
+from testbed.model.settings import Tuning
+from testbed.model.sock import TcpSock
+from testbed.model.validation import cwnd_validate
+from testbed.units import NS_PER_S
+
+#: Segments before pacing begins: "Original sch_fq does not pace first 10 MSS".
+_UNPACED_SEGS = 10
+#: A packet too long for IPv6's length field says its length in a hop-by-hop option.
+#: Since Linux commit 34b92e8d19da and its series, BIG TCP (in v5.19).
+_IPV6 = 6
+_IPV6_MAXPLEN = 65535
+_JUMBO_OPTION = 8
+
+
+class Pacing(enum.Enum):
+    """Who keeps packets until their departure time: sk_pacing_status."""
+
+    NONE = "nobody"
+    NEEDED = "TCP itself"
+    FQ = "the qdisc"
+
+
+class Output:
+    """Cuts the write queue into packets and hands them to the device.
+
+    transmit: takes each packet.  sent: told the cause of each data packet.
+    """
+
+    __slots__ = (
+        "_built_by",
+        "_cpu",
+        "_family",
+        "_features",
+        "_header",
+        "_pacing",
+        "_pacing_timer",
+        "_sent",
+        "_sock",
+        "_transmit",
+        "_tuning",
+        "ts_recent",
+    )
+
+    def __init__(  # noqa: PLR0913  # what a sender is made of
+        self,
+        sock: TcpSock,
+        *,
+        cpu: Cpu,
+        tuning: Tuning,
+        features: Features,
+        pacing: Pacing,
+        family: int,
+        transmit: Callable[[Packet], None],
+        sent: Callable[[Cause], None],
+    ) -> None:
+        self._sock = sock
+        self._cpu = cpu
+        self._tuning = tuning
+        self._features = features
+        by_sendmsg = features.sizing is Sizing.SENDMSG
+        self._built_by = Cause.AUTOSIZE if by_sendmsg else Cause.HALF_WINDOW
+        self._pacing = pacing
+        self._pacing_timer = Timer(self._tsq_handler)
+        self._family = family
+        self._header = IP_HEADERS[family] + TCP_HEADER
+        self._transmit = transmit
+        self._sent = sent
+        self.ts_recent = 0  # ms, the last timestamp of the peer
+
+    def push_one(self) -> None:
+        """Send the first packet of the write queue, and do not defer it."""
+        self._sock.tcp_clock_cache = self._cpu.paid_clock()
+        before = self._sock.snd_nxt
+        max_segs = self._max_segs()
+        self._send_head(max_segs, Nagle.OFF, may_defer=False)
+        self._validate(sent=self._sock.snd_nxt > before, limited=False)
+
+    def write_xmit(self, nagle: Nagle) -> None:
+        """Send packets until a rule says to stop: tcp_write_xmit()."""
+        sock = self._sock
+        sock.tcp_clock_cache = self._cpu.paid_clock()
+        before = sock.snd_nxt
+        max_segs = self._max_segs()
+        held: Held | None = None
+        while sock.write_queue and held is None:
+            held = self._send_head(max_segs, nagle, may_defer=True)
+        self._validate(
+            sent=sock.snd_nxt > before, limited=held is Held.DEFERRED_BY_CWND
+        )
+
+    def send_bare(self, *, syn: bool = False, fin: bool = False) -> None:
+        """Send a packet without payload."""
+        sock = self._sock
+        sock.tcp_clock_cache = self._cpu.paid_clock()
+        sock.tcp_wstamp_ns = max(sock.tcp_wstamp_ns, sock.tcp_clock_cache)
+        packet = Packet(sock.snd_nxt, 0, 1, self._header + (SYN_OPTIONS if syn else 0))
+        packet.syn, packet.fin = syn, fin
+        self._stamp(packet)
+        self._transmit(packet)
+
+    def done(self, truesize: int) -> None:
+        """Take back a packet that has left the host: tcp_wfree()."""
+        sock = self._sock
+        sock.sk_wmem_alloc -= truesize
+        # Under ksoftirqd, "wait until our queues (qdisc + devices) are drained".
+        if self._cpu.in_ksoftirqd and sock.sk_wmem_alloc >= SKB_TRUESIZE_1:
+            return
+        if sock.tsq_throttled:
+            sock.tsq_throttled = False
+            self._cpu.tasklet(self._tsq_handler)
+
+    def _tsq_handler(self) -> None:
+        if self._sock.sk_lock.owned:
+            self._sock.sk_lock.put_off(self._write)
+        else:
+            self._write()
+
+    def _write(self) -> None:
+        self.write_xmit(Nagle.ON)
+
+    def _max_segs(self) -> int:
+        if self._features.sizing is Sizing.SENDMSG:
+            return max(self._sock.gso_segs, 1)  # the goal the skbs were built to
+        sock = self._sock
+        return sizing.tso_autosize(
+            sock.sk_pacing_rate, sock.min_rtt_us, self._features.sizing, self._tuning
+        )
+
+    def _send_head(
+        self, max_segs: int, nagle: Nagle, *, may_defer: bool
+    ) -> Held | None:
+        """Send the first skb, or return what keeps it."""
+        sock, mss = self._sock, self._tuning.mss
+        if self._must_wait():
+            return Held.PACING
+        skb = sock.write_queue[0]
+        quota = min(sizing.cwnd_quota(sock.snd_cwnd, sock.packets_out), max_segs)
+        if not quota:
+            return Held.CWND
+        if self._features.grow and quota * mss > skb.length:
+            rules.grow(sock, skb, quota * mss - skb.length)
+        if skb.seq + min(skb.length, mss) > sock.wnd_end:
+            return Held.WINDOW
+        limit = mss
+        if skb.length > mss:
+            if may_defer and (held := self._defers(skb, max_segs)):
+                skb.held = Cause.DEFER_RELEASE
+                return held
+            limit = rules.split_point(sock, skb, quota, nagle, mss)
+        elif rules.nagle_holds(sock, skb, nagle, mss):
+            return Held.NAGLE
+        return self._send_up_to(skb, limit, quota, max_segs)
+
+    def _defers(self, skb: Skb, max_segs: int) -> Held | None:
+        sock, features = self._sock, self._features
+        # v1 of "tcp: refine TSO autosizing" waited for what sendmsg() had aimed at, as
+        # Neal Cardwell noticed in the thread.
+        if features.sizing is Sizing.XMIT_V1:
+            max_segs = max(sock.gso_segs, max_segs)
+        return rules.should_defer(sock, skb, max_segs, features.defer, self._tuning)
+
+    def _send_up_to(
+        self, skb: Skb, limit: int, quota: int, max_segs: int
+    ) -> Held | None:
+        """Cut the first skb and send it, unless TSQ keeps it."""
+        sizes = (limit, quota, max_segs)
+        cause = rules.cause(self._sock, skb, sizes, self._tuning.mss) or self._built_by
+        if skb.length > limit:
+            rules.fragment(self._sock, skb, limit)
+        skb.pcount = -(-skb.length // self._tuning.mss)
+        if self._queue_is_full(skb):
+            skb.held = skb.held or Cause.TSQ
+            return Held.TSQ
+        self._send(skb, cause)
+        return None
+
+    def _must_wait(self) -> bool:
+        # As tcp_pacing_check() does: only where TCP paces itself.
+        sock = self._sock
+        if self._pacing is not Pacing.NEEDED:
+            return False
+        if sock.tcp_wstamp_ns <= sock.tcp_clock_cache:
+            return False
+        head = sock.write_queue[0]
+        head.held = head.held or Cause.PACING
+        if not self._pacing_timer.serial:
+            self._cpu.start(self._pacing_timer, sock.tcp_wstamp_ns)
+        return True
+
+    def _queue_is_full(self, skb: Skb) -> bool:
+        # tcp_small_queue_check(). Since Linux commit f921a4a5bffa (in v6.6) one packet
+        # in the retransmit queue does not count either.
+        sock = self._sock
+        limit = sizing.tsq_limit(
+            sock.sk_pacing_rate,
+            skb.truesize,
+            tsq=self._features.tsq,
+            paced=self._pacing is not Pacing.NONE,
+            tuning=self._tuning,
+        )
+        if sock.sk_wmem_alloc <= limit or len(sock.rtx_queue) <= 1:
+            return False
+        sock.tsq_throttled = True
+        return True
+
+    def _send(self, skb: Skb, cause: Cause) -> None:
+        sock = self._sock
+        prior = sock.tcp_wstamp_ns
+        sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
+        skb.tstamp_ns = sock.tcp_wstamp_ns
+        header = self._header
+        if skb.length + TCP_HEADER > _IPV6_MAXPLEN and self._family == _IPV6:
+            header += _JUMBO_OPTION
+        packet = Packet(skb.seq, skb.length, skb.pcount, header)
+        packet.fin = skb.fin
+        self._stamp(packet)
+        sock.sk_wmem_alloc += skb.truesize
+        sock.data_segs_out += skb.pcount
+        self._sent(cause)
+        self._transmit(packet)
+        self._pace(skb.length, prior)
+        sock.snd_nxt = skb.seq + skb.length
+        sock.rtx_queue.append(sock.write_queue.popleft())
+        sock.packets_out += skb.pcount
+        if skb.length < skb.pcount * self._tuning.mss:
+            sock.snd_sml = sock.snd_nxt
+
+    def _stamp(self, packet: Packet) -> None:
+        packet.edt_ns = self._sock.tcp_wstamp_ns
+        packet.tsval = packet.edt_ns // NS_PER_MS
+        packet.tsecr = self.ts_recent
+
+    def _pace(self, length: int, prior_wstamp: int) -> None:
+        # As in tcp_update_skb_after_send(): a late packet earns up to half its time.
+        sock = self._sock
+        if self._pacing is Pacing.NONE or sock.data_segs_out < _UNPACED_SEGS:
+            return
+        length_ns = length * NS_PER_S // sock.sk_pacing_rate
+        credit = sock.tcp_wstamp_ns - prior_wstamp
+        sock.tcp_wstamp_ns += length_ns - min(length_ns // 2, credit)
+
+    def _validate(self, *, sent: bool, limited: bool) -> None:
+        # As the end of tcp_write_xmit() does.
+        sock = self._sock
+        limited = limited or sock.packets_out >= sock.snd_cwnd
+        if sent or limited:
+            cwnd_validate(sock, limited=limited)

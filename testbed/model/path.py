@@ -1,0 +1,99 @@
+"""What holds packets back: fq on the sender's device, netem on the router's ports."""
+
+from collections import deque
+from collections.abc import Callable
+
+from testbed.errors import SpecError
+from testbed.model.cpu import NS_PER_US, Cpu, Timer
+from testbed.model.packet import Packet
+from testbed.units import NS_PER_S
+
+Hand = Callable[[Packet], None]
+_BITS = 8
+#: q->timer_slack in fq_init(), net/sched/sch_fq.c.
+FQ_TIMER_SLACK_NS = 10 * NS_PER_US
+
+
+class Fq:
+    """Linux's fq for the one flow there is: releases packets at their departure time.
+
+    flow_limit: packets of a flow that may wait.  Source: net/sched/sch_fq.c, 6.12.
+    """
+
+    __slots__ = ("_cpu", "_flow_limit", "_hand_on", "_queue", "_timer")
+
+    def __init__(self, cpu: Cpu, hand_on: Hand, flow_limit: int) -> None:
+        self._cpu = cpu
+        self._hand_on = hand_on
+        self._flow_limit = flow_limit
+        self._queue: deque[Packet] = deque()
+        self._timer = Timer(self._wake)
+
+    def enqueue(self, packet: Packet) -> None:
+        """Take a packet; hand on whatever may leave by now."""
+        if not self._queue and packet.edt_ns <= self._cpu.clock:
+            self._hand_on(packet)
+            return
+        if len(self._queue) >= self._flow_limit:
+            raise SpecError("fq's flow_limit drops packets: the model has no loss")
+        self._queue.append(packet)
+        self._release()
+
+    def _wake(self) -> None:
+        self._cpu.transmit_later(self._release)
+
+    def _release(self) -> None:
+        queue = self._queue
+        now = self._cpu.clock
+        while queue and queue[0].edt_ns <= now:
+            self._hand_on(queue.popleft())
+        if queue:
+            due = queue[0].edt_ns
+            if not self._timer.serial or self._timer.soft_ns != due:
+                self._cpu.start(self._timer, due, FQ_TIMER_SLACK_NS)
+
+
+class Netem:
+    """A delay and a rate, FIFO: one direction of the path.
+
+    delay: ns.  rate: bit/s.  limit: packets it may hold; a GSO packet is one.
+    Source: net/sched/sch_netem.c, 6.12.
+    """
+
+    __slots__ = ("_cpu", "_delay", "_hand_on", "_limit", "_queue", "_rate", "_timer")
+
+    def __init__(self, cpu: Cpu, hand_on: Hand, delay: int, rate: int, limit: int):
+        self._cpu = cpu
+        self._hand_on = hand_on
+        self._delay = delay
+        self._rate = rate // _BITS
+        self._limit = limit
+        self._queue: deque[tuple[int, Packet]] = deque()
+        self._timer = Timer(self._wake)
+
+    def enqueue(self, packet: Packet) -> None:
+        """Take a packet; it leaves after those before it, its time and the delay."""
+        queue = self._queue
+        if len(queue) >= self._limit:
+            raise SpecError("the path's queue overflows: the model has no loss yet")
+        now = self._cpu.clock
+        delay = self._delay
+        if queue:
+            last = queue[-1][0]
+            delay = max(0, delay - (last - now))
+            now = last
+        queue.append(
+            (now + delay + packet.wire_bytes() * NS_PER_S // self._rate, packet)
+        )
+        self._release()
+
+    def _wake(self) -> None:
+        self._cpu.transmit_later(self._release)
+
+    def _release(self) -> None:
+        queue = self._queue
+        now = self._cpu.clock
+        while queue and queue[0][0] <= now:
+            self._hand_on(queue.popleft()[1])
+        if queue and not self._timer.serial:
+            self._cpu.start(self._timer, queue[0][0])

@@ -1,0 +1,135 @@
+"""What the model needs to know of a variant, checked: anything else is a SpecError."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from testbed.errors import SpecError
+from testbed.model.packet import IP_HEADERS, TCP_HEADER
+from testbed.spec.experiment import Variant
+from testbed.spec.qdisc import Qdisc
+from testbed.spec.settings import HostSettings
+
+#: MAX_TCP_HEADER where no tunnel and no wireless is configured: 64 * ceil(160 / 64).
+MAX_TCP_HEADER = 192
+_TCP_HEADER_ALONE = 20
+#: The sysctls the model honours, with the defaults of 6.12.
+_SYSCTLS: Mapping[str, str] = MappingProxyType(
+    {
+        "net.ipv4.tcp_limit_output_bytes": "1048576",
+        "net.ipv4.tcp_min_tso_segs": "2",
+        "net.ipv4.tcp_tso_win_divisor": "3",
+        "net.ipv4.tcp_tso_rtt_log": "9",
+        "net.ipv4.tcp_pacing_ss_ratio": "200",
+        "net.ipv4.tcp_pacing_ca_ratio": "120",
+        "net.ipv4.tcp_autocorking": "1",
+        "net.ipv4.tcp_wmem": "4096 16384 4194304",
+        "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    }
+)
+_GSO_MAX_SIZE = 65536
+_GSO_MAX_SEGS = 65535
+CONGESTION_CONTROLS = ("cubic", "reno")
+_FQ_OPTIONS = {"flow_limit"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """The sender's limits: sysctls by their names, and its device's.
+
+    mss: bytes.  gso_max_size: sk_gso_max_size, bytes.  max_pacing_rate: bytes/s.
+    """
+
+    mss: int
+    gso_max_size: int
+    gso_max_segs: int
+    limit_output_bytes: int
+    min_tso_segs: int
+    tso_win_divisor: int
+    tso_rtt_log: int
+    pacing_ss_ratio: int
+    pacing_ca_ratio: int
+    autocorking: bool
+    wmem: tuple[int, ...]
+    max_pacing_rate: int | None
+
+
+def tuning_of(variant: Variant) -> Tuning:
+    """Return the limits a variant sets at its sender."""
+    sysctls = sysctls_of(variant.sender)
+    family = variant.workload.family
+    pacing_rate = variant.workload.pacing_rate
+    return Tuning(
+        mss=mss_of(variant),
+        gso_max_size=_gso_max_size(variant.sender, family) - (MAX_TCP_HEADER + 1),
+        gso_max_segs=variant.sender.link_sizes.get("gso_max_segs", _GSO_MAX_SEGS),
+        limit_output_bytes=sysctls["tcp_limit_output_bytes"][0],
+        min_tso_segs=sysctls["tcp_min_tso_segs"][0],
+        tso_win_divisor=sysctls["tcp_tso_win_divisor"][0],
+        tso_rtt_log=sysctls["tcp_tso_rtt_log"][0],
+        pacing_ss_ratio=sysctls["tcp_pacing_ss_ratio"][0],
+        pacing_ca_ratio=sysctls["tcp_pacing_ca_ratio"][0],
+        autocorking=bool(sysctls["tcp_autocorking"][0]),
+        wmem=sysctls["tcp_wmem"],
+        max_pacing_rate=None if pacing_rate is None else pacing_rate // 8,
+    )
+
+
+def mss_of(variant: Variant) -> int:
+    """Return the payload bytes of a full segment."""
+    return variant.path.mtu - IP_HEADERS[variant.workload.family] - TCP_HEADER
+
+
+def mss_option_of(variant: Variant) -> int:
+    """Return the MSS that the SYNs announce."""
+    return variant.path.mtu - IP_HEADERS[variant.workload.family] - _TCP_HEADER_ALONE
+
+
+def sysctls_of(host: HostSettings) -> dict[str, tuple[int, ...]]:
+    """Return the sysctls the model honours, by their last name, as numbers."""
+    unknown = sorted(set(host.sysctls) - set(_SYSCTLS))
+    if unknown:
+        raise SpecError(f"the model does not know {unknown[0]}")
+    return {
+        name.rsplit(".", 1)[1]: tuple(int(word) for word in text.split())
+        for name, text in {**_SYSCTLS, **host.sysctls}.items()
+    }
+
+
+def check(variant: Variant) -> None:
+    """Raise SpecError for a scenario that the model does not reach."""
+    path = variant.path
+    wanted = (
+        (not path.loss, "loss: it has no recovery"),
+        (path.shaper == "netem", f"the shaper {path.shaper}"),
+        (_knows(variant.sender.qdisc), "the sender's qdisc, or an option of it"),
+        (variant.receiver.qdisc is None, "a qdisc at the receiver"),
+        (
+            variant.workload.congestion in CONGESTION_CONTROLS,
+            f"the congestion control {variant.workload.congestion}",
+        ),
+        (
+            all(host.offloads.get(name, True) for host, name in _offloads(variant)),
+            "an offload that is switched off",
+        ),
+    )
+    for reached, what in wanted:
+        if not reached:
+            raise SpecError(f"the model does not reach {what}")
+
+
+def _knows(qdisc: Qdisc | None) -> bool:
+    return qdisc is None or (qdisc.kind == "fq" and set(qdisc.options) <= _FQ_OPTIONS)
+
+
+def _offloads(variant: Variant) -> tuple[tuple[HostSettings, str], ...]:
+    return (
+        (variant.sender, "tcp-segmentation-offload"),
+        (variant.sender, "generic-segmentation-offload"),
+        (variant.receiver, "generic-receive-offload"),
+    )
+
+
+def _gso_max_size(host: HostSettings, family: int) -> int:
+    name = "gso_ipv4_max_size" if family == 4 else "gso_max_size"  # noqa: PLR2004
+    return host.link_sizes.get(name, _GSO_MAX_SIZE)
