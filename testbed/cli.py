@@ -23,8 +23,8 @@ from rich.table import Table
 
 import testbed
 from testbed.claims import VerdictKind
-from testbed.errors import TestbedError
-from testbed.export import results_json
+from testbed.errors import SpecError, TestbedError
+from testbed.export import predictions_json, results_json
 from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
@@ -40,7 +40,9 @@ from testbed.pipeline import (
     topologies,
     with_kernel,
 )
+from testbed.predicted import predict
 from testbed.progress import watching
+from testbed.report.prediction import prediction_table
 from testbed.report.result import Result
 from testbed.report.table import verdict_table
 from testbed.spec.codec import encode
@@ -107,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="print JSON and nothing else"
     )
     shown.set_defaults(command=_report)
+    _add_model(verbs.add_parser("model", help="what the sender model predicts"))
     listed = verbs.add_parser("list", help="experiments, kernels, machines, metrics")
     listed.set_defaults(command=_list)
     _add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
@@ -136,6 +139,26 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
     run.add_argument("--json", action="store_true", help="print JSON and nothing else")
     run.set_defaults(command=_run)
+
+
+def _add_model(model: argparse.ArgumentParser) -> None:
+    model.add_argument("experiment", help="a name or a .yaml file")
+    model.add_argument("--variant", help="this one alone")
+    model.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a key of every variant, such as path.rtt=10ms",
+    )
+    model.add_argument(
+        "--against", type=Path, metavar="RUN", help="match with a stored run"
+    )
+    model.add_argument(
+        "--json", action="store_true", help="print JSON and nothing else"
+    )
+    model.set_defaults(command=_model)
 
 
 def _add_kernel(kernel: argparse.ArgumentParser) -> None:
@@ -205,6 +228,26 @@ def _report(arguments: argparse.Namespace) -> int:
     page = publish(arguments.run, [result])
     _show([result], [page], as_json=arguments.json)
     return _exit_code([result])
+
+
+def _model(arguments: argparse.Namespace) -> int:
+    experiment = load_experiment(arguments.experiment, arguments.settings)
+    variants = {each.name: each for each in experiment.variants}
+    if arguments.variant:
+        if arguments.variant not in variants:
+            known = ", ".join(variants)
+            raise SpecError(f"no variant {arguments.variant!r}; known: {known}")
+        variants = {arguments.variant: variants[arguments.variant]}
+    runs = measured_result(arguments.against).runs if arguments.against else ()
+    measured = {each.run.variant: each for each in reversed(runs)}
+    predictions = [
+        predict(variant, measured.get(name)) for name, variant in variants.items()
+    ]
+    if arguments.json:
+        print(json.dumps(predictions_json(experiment.name, predictions), indent=1))
+    else:
+        Console().print(prediction_table(predictions))
+    return 0
 
 
 def _show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> None:

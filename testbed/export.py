@@ -1,12 +1,14 @@
 """The JSON of the contract: `{"format": 1, "runs": [...], "claims": [...]}`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
+from testbed.predicted import Predicted
 from testbed.report.result import Result
 from testbed.spec.codec import encode
+from testbed.trace.measurement import Measurement
 
 FORMAT = 1
 
@@ -36,10 +38,7 @@ def run_json(measured: MeasuredRun) -> dict[str, Any]:
         "clock": run.clock,
         "kernel": encode(run.kernel),
         "counters": encode(measured.counters),
-        "metrics": {
-            name: {"unit": each.unit, **encode(each.summary())}
-            for name, each in measured.metrics.items()
-        },
+        "metrics": metrics_json(measured.metrics),
         "captures": {
             where: str(run.capture(where)) for where in ("sender", "receiver")
         },
@@ -47,6 +46,34 @@ def run_json(measured: MeasuredRun) -> dict[str, Any]:
         "folder": str(run.folder),
         "wall_seconds": run.wall_seconds,
         "virtual_seconds": run.virtual_seconds,
+    }
+
+
+def predictions_json(
+    experiment: str, predictions: Sequence[Predicted]
+) -> dict[str, Any]:
+    """Return what `model --json` prints."""
+    return {
+        "format": FORMAT,
+        "predictions": [
+            {
+                "experiment": experiment,
+                "variant": each.variant,
+                "counters": encode(each.counters),
+                "metrics": metrics_json(each.metrics),
+                "attribution": dict(each.attribution),
+                "match": encode(each.match),
+            }
+            for each in predictions
+        ],
+    }
+
+
+def metrics_json(metrics: Mapping[str, Measurement]) -> dict[str, Any]:
+    """Return metrics as the contract has them: unit, n, mean and quantiles."""
+    return {
+        name: {"unit": each.unit, **encode(each.summary())}
+        for name, each in metrics.items()
     }
 
 

@@ -73,6 +73,18 @@ def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
         pytest.param(
             ["run", "--kernel", "9.99"], 2, "there is no kernel '9.99'", id="kernel"
         ),
+        pytest.param(
+            ["model", "refine-tso-autosizing", "--variant", "x"],
+            2,
+            "no variant 'x'; known: before, after",
+            id="variant",
+        ),
+        pytest.param(
+            ["model", "refine-tso-autosizing", "--set", "path.loss=1%"],
+            2,
+            "the model does not reach loss",
+            id="beyond-the-model",
+        ),
         pytest.param(["report", "/nowhere"], 4, "no runs here", id="run"),
         pytest.param(["kernel", "build", "9.99"], 2, "9.99", id="kernel-to-build"),
     ],
@@ -122,6 +134,25 @@ def test_a_narrow_terminal_crops_no_digit(stored, capsys, monkeypatch) -> None:
     main(["report", str(stored)])
 
     assert "not reproduced" in capsys.readouterr().out
+
+
+def test_the_model_answers_without_a_kernel(capsys) -> None:
+    assert main(["model", "refine-tso-autosizing", "--variant", "after"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "1 385" in shown
+    assert "cut by autosize" in shown
+
+
+def test_the_models_json_has_counters_metrics_and_attribution(capsys) -> None:
+    assert main(["model", "refine-tso-autosizing", "--json"]) == 0
+
+    before, after = json.loads(capsys.readouterr().out)["predictions"]
+    assert before["counters"]["sender"]["IpOutRequests"] == 575
+    assert after["counters"]["sender"]["IpOutRequests"] == 177
+    assert after["metrics"]["tso_segs"]["n"] == 174
+    assert sum(after["attribution"].values()) == pytest.approx(1)
+    assert after["match"] is None
 
 
 def test_list_names_what_there_is(capsys) -> None:

@@ -15,6 +15,7 @@ LAYERS = (
     {"spec", "trace"},
     {"model", "kernels", "store"},
     {"measured"},
+    {"predicted"},
     {"machine", "lab", "claims"},
     {"report"},
     {"pipeline", "export", "progress"},

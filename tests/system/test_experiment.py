@@ -103,6 +103,22 @@ def test_every_claim_of_the_2014_patch_is_reproduced(answer) -> None:
     )
 
 
+def test_the_model_predicts_the_kernels_packets(answer, tmp_path) -> None:
+    folder = Path(answer["runs"][0]["folder"]).parents[1]
+
+    done = run_testbed(
+        "model",
+        "refine-tso-autosizing",
+        "--against",
+        str(folder),
+        "--json",
+        cwd=tmp_path,
+    )
+
+    matches = [each["match"] for each in json.loads(done.stdout)["predictions"]]
+    assert [each["match"] >= 0.99 for each in matches] == [True, True]
+
+
 def test_the_same_seed_gives_the_same_bytes_with_both_cores_busy(
     answer, tmp_path
 ) -> None:
