@@ -188,6 +188,12 @@ def test_a_pipe_gets_plain_lines_of_progress(capsys) -> None:
     ]
 
 
+def as_a_background_job() -> None:
+    # Whatever this test was started under, such as nohup.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
     program = (
@@ -202,7 +208,7 @@ def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        preexec_fn=as_a_background_job,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
