@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from testbed.errors import StoreError
+from testbed.errors import SpecError, StoreError
 from testbed.spec.codec import decode, encode
 from testbed.spec.experiment import Experiment, Variant
 from testbed.spec.kernel import KernelIdentity
@@ -146,7 +146,7 @@ def load_run(folder: Path) -> Run:
         )
     try:
         return decode(Run, {**stored, "folder": str(folder.absolute())})
-    except Exception as error:
+    except SpecError as error:
         raise StoreError(f"{folder / RECORD}: {error}") from error
 
 
