@@ -52,6 +52,11 @@ def parse_share(text: object) -> Fraction:
     return Fraction(_parse(text, {"%": 10**9}, "a share", "15%"), 100 * 10**9)
 
 
+def parse_ratio(text: object) -> float:
+    """Return what parse_share() returns, as the nearest float."""
+    return float(parse_share(text))
+
+
 def _parse(text: object, units: Mapping[str, int], what: str, example: str) -> int:
     if text == 0 and not isinstance(text, bool):
         return 0

@@ -47,7 +47,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """The running hosts of a topology. address_*: of the receiver, by IP version."""
+    """The running hosts of a topology."""
 
     sender: Host
     router: Host

@@ -77,7 +77,7 @@ def run_variant(
         say("traffic")
         _align(conditions, _TRAFFIC_GRID_NS)
         restart_randomness(conditions.seed)
-        facts = _transfer(ends, variant, conditions)
+        facts = _transfer(ends, variant)
         for where, child in captures.items():
             child.tell("stop")
             check_drops(where, *child.hear(_READY_S))
@@ -111,9 +111,7 @@ def _start_traffic(
     }
 
 
-def _transfer(
-    ends: dict[str, Child], variant: Variant, conditions: Conditions
-) -> dict[str, Any]:
+def _transfer(ends: dict[str, Child], variant: Variant) -> dict[str, Any]:
     for end in ("receiver", "sender"):  # the sender connects at once
         ends[end].tell("start")
         ends[end].hear(_READY_S)

@@ -24,7 +24,7 @@ from testbed.units import (
     SIZE_UNITS,
     TIME_UNITS,
     parse_rate,
-    parse_share,
+    parse_ratio,
     parse_size,
     parse_time,
 )
@@ -249,14 +249,12 @@ def _tolerances(section: Section, variants: list[str]) -> dict[str, float]:
     written = section.raw("within")
     if written is not None and isinstance(written.value, dict):
         own = section.section("within")
-        given = own.make(lambda: {name: own.get(name, _share) for name in variants})
+        given = own.make(
+            lambda: {name: own.get(name, parse_ratio) for name in variants}
+        )
     else:
-        given = dict.fromkeys(variants, section.get("within", _share))
+        given = dict.fromkeys(variants, section.get("within", parse_ratio))
     return {name: _WITHIN if share is None else share for name, share in given.items()}
-
-
-def _share(value: object) -> float:
-    return float(parse_share(value))
 
 
 def _quantity(value: object) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from testbed.errors import SpecError
 from testbed.spec.qdisc import Number, Qdisc
-from testbed.units import NS_PER_S, parse_rate, parse_share, parse_size, parse_time
+from testbed.units import NS_PER_S, parse_rate, parse_ratio, parse_size, parse_time
 
 SHAPERS = ("netem", "tbf", "htb")
 QUEUES = ("pfifo", "fq_codel")
@@ -62,7 +62,7 @@ def parse_path(values: Mapping[str, object]) -> Path:
         "rtt": parse_time,
         "rate": parse_rate,
         "queue": _count,
-        "loss": _share,
+        "loss": parse_ratio,
         "mtu": _count,
         "shaper": str,
         "discipline": str,
@@ -81,10 +81,6 @@ def _count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     raise SpecError(f"{value!r} is not a count; write a whole number above 0")
-
-
-def _share(value: object) -> float:
-    return float(parse_share(value))
 
 
 def towards_receiver(path: Path) -> Qdisc:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from testbed.errors import SpecError
-from testbed.units import NS_PER_S, parse_rate, parse_share, parse_size, parse_time
+from testbed.units import NS_PER_S, parse_rate, parse_ratio, parse_size, parse_time
 
 Number = int | float
 
@@ -43,10 +43,6 @@ def _flag(value: object) -> int:
     if isinstance(value, bool):
         return int(value)
     raise SpecError(f"{value!r} is not a switch; write true or false")
-
-
-def _share(value: object) -> float:
-    return float(parse_share(value))
 
 
 def _plain(name: str, value: Number) -> tuple[str, ...]:
@@ -91,7 +87,7 @@ _NETEM = {
         parse_time, _time, ("options", "delay", "delay"), NS_PER_S, grain=_USEC
     ),
     "rate": Option(parse_rate, _rate, ("options", "rate", "rate"), _BITS),
-    "loss": Option(_share, _percent, ("options", "loss-random", "loss")),
+    "loss": Option(parse_ratio, _percent, ("options", "loss-random", "loss")),
 }
 _TBF = {
     "rate": Option(parse_rate, _rate, ("options", "rate"), _BITS),
