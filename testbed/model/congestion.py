@@ -17,6 +17,12 @@ class CongestionControl(Protocol):
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
         """Grow cwnd for acked segments."""
 
+    def ssthresh(self, sock: TcpSock) -> int:
+        """Return what cwnd is to become after a loss."""
+
+    def lost(self, sock: TcpSock, now_ns: int) -> None:
+        """Learn that a timeout has begun everything anew."""
+
 
 def slow_start(sock: TcpSock, acked: int) -> int:
     """Grow cwnd by a segment each; return the segments beyond ssthresh."""
@@ -62,3 +68,10 @@ class Reno:
             if not acked:
                 return
         cong_avoid_ai(sock, sock.snd_cwnd, acked if self._stretch_acks else 1)
+
+    def ssthresh(self, sock: TcpSock) -> int:
+        """Return half of cwnd: tcp_reno_ssthresh()."""
+        return max(sock.snd_cwnd >> 1, 2)
+
+    def lost(self, sock: TcpSock, now_ns: int) -> None:
+        """Reno keeps nothing that a timeout could change."""

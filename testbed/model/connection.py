@@ -1,6 +1,6 @@
 """One connection: sender, path, receiver, the wires between them, and who looks on."""
 
-from testbed.model.cpu import NS_PER_US, Cpu, Machine, Timer
+from testbed.model.cpu import NS_PER_US, Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Cause, Packet
 from testbed.model.path import Fq, Hand, Netem
@@ -15,10 +15,10 @@ from testbed.spec.experiment import Variant
 #: as the rest here.
 _START_NS = 10_000_050_688
 #: From the SYN-ACK until the writer first looks at the clock.
-_CONNECT_NS = 14 * 256
+_CONNECT_READS = 8
 #: From the writer's sleep to the first sample of TCP_INFO; and from when a sample is
 #: due to when select() may end.
-_FIRST_SAMPLE_NS = 12 * 256
+_FIRST_SAMPLE_READS = 12
 _SAMPLE_LATE_NS = 5 * 256
 _SLACK_NS = 50 * NS_PER_US  # timer_slack of an ordinary process
 _FQ_FLOW_LIMIT = 100
@@ -29,6 +29,8 @@ class Connection:
     """A connection from its SYN to its last ACK. Start with run."""
 
     __slots__ = (
+        "_at_receiver",
+        "_at_sender",
         "_backward",
         "_cpu",
         "_due_ns",
@@ -47,6 +49,7 @@ class Connection:
         self.record = Record()
         self.causes: list[Cause] = []
         self._cpu = cpu = Cpu(machine, _START_NS)
+        self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
         self._sender = Sender(
             variant, features, cpu=cpu, transmit=self._transmit, sent=self.causes.append
         )
@@ -73,29 +76,34 @@ class Connection:
         self._sender.output.send_bare(syn=True)
         self._cpu.run()
 
-    def _transmit(self, packet: Packet) -> None:
+    def _transmit(self, packet: Packet) -> bool:
         self.record.counts("sender", packet)
         if self._fq is None:
             self._leave(packet)
-        else:
-            self._fq.enqueue(packet)
+            return True
+        return self._fq.enqueue(packet)
 
     def _leave(self, packet: Packet) -> None:
         self.record.leaves(self._cpu.clock, packet)
+        self._at_sender.see()
         self._cpu.receive(self._route, packet)
 
     def _route(self, packet: Packet) -> None:
         # The router's ip_rcv() orphans the packet: the sender gets its memory back.
-        if packet.length:
-            self._sender.output.done(packet.truesize)
+        self._sender.output.done(packet)
         self._forward.enqueue(packet)
 
     def _to_receiver(self, packet: Packet) -> None:
         self.record.arrives("receiver", packet)
-        self._cpu.receive(self._receiver.receive, packet)
+        self._cpu.receive(self._receive, packet)
+
+    def _receive(self, packet: Packet) -> None:
+        self._at_receiver.see()
+        self._receiver.receive(packet)
 
     def _acknowledge(self, packet: Packet) -> None:
         self.record.counts("receiver", packet)
+        self._at_receiver.see()
         self._cpu.receive(self._backward.enqueue, packet)
 
     def _to_sender(self, packet: Packet) -> None:
@@ -104,6 +112,7 @@ class Connection:
         self._cpu.receive(self._take, packet)
 
     def _take(self, packet: Packet) -> None:
+        self._at_sender.see()
         self._sender.take(packet)
         if packet.syn:
             self._cpu.wake(self._begin)
@@ -113,9 +122,9 @@ class Connection:
 
     def _begin(self) -> None:
         cpu = self._cpu
-        cpu.spend(_CONNECT_NS)
+        cpu.paid_clock(_CONNECT_READS)
         self._sender.writer.begin()
-        cpu.spend(_FIRST_SAMPLE_NS)
+        cpu.paid_clock(_FIRST_SAMPLE_READS)
         self._due_ns = cpu.clock
         self._sample()
 

@@ -16,6 +16,8 @@ Work = Callable[[], None]
 Handler = Callable[[Packet], None]
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
+_FAILED_SYSCALL_NS = 1_000
+_CAPTURE_READS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +34,44 @@ class Machine:
     captured: bool = True
 
 
-class Timer:
-    """A hrtimer: it runs at the first interrupt from soft_ns on, at hard_ns if none."""
+class Capture:
+    """The process that copies what passes a device.
 
-    __slots__ = ("callback", "serial", "soft_ns")
+    Each time it has caught up, it asks for one packet more, and User-Mode Linux lets a
+    system call that fails take a microsecond: arch/um/kernel/skas/syscall.c.
+    """
+
+    __slots__ = ("_awake", "_cpu", "_n")
+
+    def __init__(self, cpu: "Cpu") -> None:
+        self._cpu = cpu; self._n=0
+        self._awake = not cpu.captured  # nobody has to wake what is not there
+
+    def see(self) -> None:
+        """Have a packet to copy."""
+        self._n += 1
+        if not self._awake:
+            self._awake = True
+            self._cpu.wake(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._awake = False
+        self._cpu.paid_clock(self._n); self._n = 0
+        self._cpu.spend(_FAILED_SYSCALL_NS)
+
+
+class Timer:
+    """A hrtimer: it runs at the first interrupt from soft_ns on, at hard_ns if none.
+
+    queued_ns: of its place in the queue, which is not after hard_ns.
+    """
+
+    __slots__ = ("callback", "hard_ns", "queued_ns", "serial", "soft_ns")
 
     def __init__(self, callback: Work) -> None:
         self.callback = callback
         self.serial = 0  # of its place in the queue; 0: not queued
-        self.soft_ns = 0
+        self.soft_ns = self.hard_ns = self.queued_ns = 0
 
 
 class Cpu:
@@ -53,7 +84,6 @@ class Cpu:
     __slots__ = (
         "_backlog",
         "_busy",
-        "_captured",
         "_fire_ns",
         "_in_interrupt",
         "_min_delta",
@@ -63,6 +93,7 @@ class Cpu:
         "_tick",
         "_timers",
         "_transmitters",
+        "captured",
         "clock",
         "in_ksoftirqd",
     )
@@ -72,7 +103,7 @@ class Cpu:
         self._tick = machine.tick
         self.clock = now - now % machine.tick
         self._min_delta = machine.min_delta
-        self._captured = machine.captured
+        self.captured = machine.captured
         self.in_ksoftirqd = False
         self._timers: EventQueue[Timer] = EventQueue()
         self._fire_ns = 0
@@ -83,26 +114,48 @@ class Cpu:
         self._tasklets: deque[Work] = deque()
         self._runnable: deque[Work] = deque()
 
-    def paid_clock(self) -> int:
-        """Read the clock where a process may be what reads it: it pays a tick."""
+    def paid_clock(self, times: int = 1) -> int:
+        """Read the clock where a process may be what reads it: it pays until the tick.
+
+        So it is in User-Mode Linux with our uml-clock-phase.patch: what lay between the
+        last tick and now is gone.
+        """
         if not self._busy:
-            self.spend(self._tick)
+            tick = self._tick
+            self.spend(times * tick - self._now % tick)
         return self.clock
 
     def spend(self, time_ns: int) -> None:
-        """Let time pass, as only a process can."""
-        self._now += time_ns
-        self.clock = self._now - self._now % self._tick
+        """Let time pass, as only a process can; interrupts interrupt it."""
+        end, heap = self._now + time_ns, self._timers.heap
+        while heap and self._fire_ns <= end:
+            self._now = now = max(self._now, self._fire_ns)
+            self.clock = now - now % self._tick
+            self._interrupt()
+        if end > self._now:
+            self._now = end
+            self.clock = end - end % self._tick
 
     def start(self, timer: Timer, soft_ns: int, slack_ns: int = 0) -> None:
         """Start or move a timer."""
         moved = timer.serial
         timer.soft_ns = soft_ns
-        timer.serial = serial = self._timers.push(soft_ns + slack_ns, timer)
+        timer.hard_ns = timer.queued_ns = soft_ns + slack_ns
+        timer.serial = serial = self._timers.push(timer.hard_ns, timer)
         if moved:
             self._drop_stale()
         if self._timers.heap[0][1] == serial:
             self._program()
+
+    def postpone(self, timer: Timer, time_ns: int) -> None:
+        """Start or move a timer that is mostly moved to later, and seldom runs."""
+        if timer.serial and time_ns >= timer.queued_ns:
+            timer.soft_ns = timer.hard_ns = time_ns
+            if self._timers.heap[0][1] == timer.serial:
+                self._drop_stale()
+                self._program()
+        else:
+            self.start(timer, time_ns)
 
     def cancel(self, timer: Timer) -> None:
         """Forget a timer, if it is queued."""
@@ -152,7 +205,13 @@ class Cpu:
     def _drop_stale(self) -> None:
         """Keep what was moved or cancelled from being first."""
         heap = self._timers.heap
-        while heap and heap[0][1] != heap[0][2].serial:
+        while heap:
+            queued_ns, serial, timer = heap[0]
+            if serial == timer.serial:
+                if timer.hard_ns <= queued_ns:
+                    return
+                timer.queued_ns = timer.hard_ns
+                timer.serial = self._timers.push(timer.hard_ns, timer)
             self._timers.pop()
 
     def _interrupt(self) -> None:
@@ -169,7 +228,7 @@ class Cpu:
         # As a capture is awake by then, that is NET_RX.  measured: without it, `after`
         # of refine-tso-autosizing differs from its packet 68 on.
         raised = self._transmitters or self._backlog
-        self.in_ksoftirqd = self._captured and bool(raised)
+        self.in_ksoftirqd = self.captured and bool(raised)
         self._run_softirqs()
         self._busy = self.in_ksoftirqd = False
 

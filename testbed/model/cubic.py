@@ -1,4 +1,4 @@
-"""CUBIC with HyStart, as long as nothing is lost. Times in jiffies of 1 ms and in us.
+"""CUBIC with HyStart. Times in jiffies of 1 ms and in us.
 
 Source: net/ipv4/tcp_cubic.c, Linux 6.12, with the kernel's names.
 """
@@ -15,6 +15,8 @@ _CUBE_RTT_SCALE = _BIC_SCALE * 10
 CUBE_FACTOR = (1 << (10 + 3 * _BICTCP_HZ)) // _CUBE_RTT_SCALE
 #: 8 * (1024 + beta) / 3 / (1024 - beta) with beta 717.
 _BETA_SCALE = 15
+_BETA = 717
+_SCALE = 1024  # BICTCP_BETA_SCALE
 _INITIAL_CNT = 20  # 5 % a round trip until the first loss
 _NO_DELAY = 0xFFFFFFFF
 #: hystart_low_window, hystart_ack_delta_us, and the bounds of delay detection.
@@ -79,6 +81,9 @@ class Cubic:
         self.stretch_acks = stretch_acks
         self.gso_max_size = gso_max_size
         self.paced = paced
+        self._reset()
+
+    def _reset(self) -> None:
         self.cnt = self.last_max_cwnd = self.last_cwnd = self.last_time = 0
         self.bic_origin_point = self.bic_K = self.delay_min = self.epoch_start = 0
         self.ack_cnt = self.tcp_cwnd = 0
@@ -109,6 +114,21 @@ class Cubic:
             acked = 1
         self._update(sock.snd_cwnd, now_ns // NS_PER_MS, acked)
         cong_avoid_ai(sock, self.cnt, acked)
+
+    def ssthresh(self, sock: TcpSock) -> int:
+        """Return 0.7 of cwnd; aim lower if it had shrunk: fast convergence."""
+        self.epoch_start = 0
+        cwnd = sock.snd_cwnd
+        converges = cwnd < self.last_max_cwnd
+        self.last_max_cwnd = cwnd
+        if converges:
+            self.last_max_cwnd = cwnd * (_SCALE + _BETA) // (2 * _SCALE)
+        return max(cwnd * _BETA // _SCALE, 2)
+
+    def lost(self, sock: TcpSock, now_ns: int) -> None:
+        """Forget everything at a timeout: cubictcp_state()."""
+        self._reset()
+        self._begin_round(sock, now_ns // NS_PER_US)
 
     def _update(self, cwnd: int, jiffies: int, acked: int) -> None:
         # What bictcp_update() does, at most once a jiffy.
@@ -158,15 +178,18 @@ class Cubic:
         # Since Linux commit 25c1a9ca53db (in v6.14, and in v6.12.y), every round begins
         # anew, also while cwnd is small.
         if sock.snd_una > self.end_seq:
-            self.round_start = self.last_ack = now_us
-            self.end_seq = sock.snd_nxt
-            self.curr_rtt = _NO_DELAY
-            self.sample_cnt = 0
+            self._begin_round(sock, now_us)
         if sock.snd_cwnd < _LOW_WINDOW:
             return
         if self._train_is_long(sock, now_us) or self._delay_grew(delay):
             self.found = True
             sock.snd_ssthresh = sock.snd_cwnd
+
+    def _begin_round(self, sock: TcpSock, now_us: int) -> None:
+        self.round_start = self.last_ack = now_us
+        self.end_seq = sock.snd_nxt
+        self.curr_rtt = _NO_DELAY
+        self.sample_cnt = 0
 
     def _train_is_long(self, sock: TcpSock, now_us: int) -> bool:
         if now_us - self.last_ack > _ACK_DELTA_US:

@@ -1,28 +1,23 @@
-"""What an ACK does at the sender: tcp_ack() without losses. Start with Input.ack.
+"""What an ACK does at the sender: tcp_ack(). Start with Input.ack.
 
 Source: net/ipv4/tcp_input.c, Linux 6.12.
 """
 
 from collections.abc import Callable
 
-from testbed.model import sizing
+from testbed.model import rack, sizing
 from testbed.model.congestion import CongestionControl
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu
 from testbed.model.output import Output
-from testbed.model.packet import SKB_OVERHEAD, Packet
+from testbed.model.packet import SKB_OVERHEAD, Packet, Skb
+from testbed.model.recovery import Recovery, Rexmit
+from testbed.model.retransmit import Retransmit
+from testbed.model.rtt import learn_rtt
+from testbed.model.rtx_queue import trim_head
 from testbed.model.rules import Nagle
+from testbed.model.scoreboard import News, check_reordering, tag
 from testbed.model.settings import MAX_TCP_HEADER, Tuning
-from testbed.model.sock import TcpSock, sndbuf_wanted
-
-_SRTT_SCALE = 3
-_JIFFY_US = 1000
-
-
-def smooth(srtt_us: int, sample_us: int) -> int:
-    """Return the next srtt (us, times 8): 7/8 of the old and 1/8 of the sample."""
-    if not srtt_us:
-        return max(sample_us << _SRTT_SCALE, 1)
-    return max(srtt_us + sample_us - (srtt_us >> _SRTT_SCALE), 1)
+from testbed.model.sock import REORDERING, CaState, TcpSock, sndbuf_wanted
 
 
 class Input:
@@ -38,6 +33,8 @@ class Input:
         "_locked",
         "_mss_clamp",
         "_output",
+        "_recovery",
+        "_retransmit",
         "_sock",
         "_tuning",
         "_writeable",
@@ -50,6 +47,8 @@ class Input:
         cpu: Cpu,
         output: Output,
         congestion: CongestionControl,
+        recovery: Recovery,
+        retransmit: Retransmit,
         tuning: Tuning,
         mss_clamp: int,
         locked: bool,
@@ -59,6 +58,8 @@ class Input:
         self._cpu = cpu
         self._output = output
         self._congestion = congestion
+        self._recovery = recovery
+        self._retransmit = retransmit
         self._tuning = tuning
         self._mss_clamp = mss_clamp
         self._locked = locked
@@ -67,11 +68,14 @@ class Input:
     def established(self, packet: Packet) -> None:
         """Take the SYN-ACK: the first round-trip time, window and pacing rate."""
         sock = self._sock
+        sock.tcp_clock_cache = self._cpu.clock
         sock.snd_wnd = sock.max_window = packet.window
+        sock.delivered = 1  # the SYN
+        sock.rcv_tsecr = packet.tsecr
         sock.snd_cwnd_stamp = self._cpu.clock // NS_PER_MS
         self._output.ts_recent = packet.tsval
         rtt_us = self._cpu.clock // NS_PER_US - sock.tcp_wstamp_ns // NS_PER_US
-        self._learn_rtt(rtt_us, rtt_us)
+        learn_rtt(sock, rtt_us, rtt_us)
         self._set_pacing_rate()
         if not self._locked:
             self._expand_sndbuf()
@@ -79,73 +83,153 @@ class Input:
     def ack(self, packet: Packet) -> None:
         """Take an ACK, and send what it allows."""
         sock = self._sock
-        now = self._cpu.clock
+        sock.tcp_clock_cache = self._cpu.clock
         self._output.ts_recent = packet.tsval
-        self._update_window(packet)
+        sock.rcv_tsecr = packet.tsecr
+        prior_fack, prior_una = sock.highest_sack_seq(), sock.snd_una
+        delivered, lost = sock.delivered, sock.lost
+        news = self._learn(packet)
         if sock.rtx_queue:
-            acked = self._clean_rtx_queue(now)
-            if acked:
-                self._congestion.cong_avoid(sock, now, acked)
-            self._set_pacing_rate()
+            self._clean_rtx_queue(news, prior_fack)
+            rexmit = self._judge(packet, news, prior_una)
+            if news.set_xmit_timer:
+                self._retransmit.set_timer()
+            self._cong_control(sock.delivered - delivered, sock.lost - lost, news)
+            self._send_again(rexmit)
         if sock.write_queue:
             self._output.write_xmit(Nagle.ON)
-        self._check_space()
+        self.check_space()
 
-    def _update_window(self, packet: Packet) -> None:
+    def _learn(self, packet: Packet) -> News:
+        """Learn the window, what is acknowledged and what is sacked."""
         sock = self._sock
-        if packet.ack > sock.snd_una or packet.window > sock.snd_wnd:
+        prior_una = sock.snd_una
+        advanced = packet.ack > prior_una
+        win_update = advanced or packet.window > sock.snd_wnd
+        if win_update:
             sock.snd_wnd = packet.window
             sock.max_window = max(sock.max_window, packet.window)
-        sock.snd_una = max(sock.snd_una, packet.ack)
+            sock.snd_una = packet.ack
+        if advanced:
+            sock.icsk_retransmits = 0
+        if packet.sacks:
+            mss = self._tuning.mss
+            news = tag(sock, packet.sacks, packet.ack, prior_una, mss)
+            sock.delivered += news.sack_delivered
+        else:
+            news = News()
+        news.una_advanced, news.win_update = advanced, win_update
+        return news
 
-    def _clean_rtx_queue(self, now: int) -> int:
-        """Drop what is acknowledged, learn its round-trip times; return segments."""
+    def _judge(self, packet: Packet, news: News, prior_una: int) -> Rexmit:
+        """Ask recovery about an ACK that is out of the ordinary."""
+        sock, recovery = self._sock, self._recovery
+        not_dup = news.win_update or news.data_acked
+        if sock.tlp_high_seq:
+            recovery.process_tlp_ack(packet.ack, news, not_dup=not_dup)
+        alert = news.data_sacked or news.ece or news.dsacking
+        if not_dup and not alert and sock.ca_state is CaState.OPEN:
+            return Rexmit.NONE
+        rack.update_reo_wnd(sock)
+        news.dupack = not (news.una_advanced or not_dup or news.dsacking)
+        return recovery.alert(news, prior_una)
+
+    def _send_again(self, rexmit: Rexmit) -> None:
+        # As tcp_xmit_recovery() does.
         sock = self._sock
-        queue = sock.rtx_queue
-        acked, first, last = 0, 0, 0
-        while queue and queue[0].seq < sock.snd_una:
-            skb = queue[0]
-            gone = skb.pcount
-            whole = skb.seq + skb.length <= sock.snd_una
-            if not whole:
-                gone = self._trim_head()
-            if gone:
+        if rexmit is Rexmit.NEW:
+            self._output.write_xmit(Nagle.OFF)
+            if sock.snd_nxt > sock.high_seq:
+                return
+            sock.frto = False
+        if rexmit is not Rexmit.NONE:
+            self._retransmit.queue()
+
+    def _cong_control(self, delivered: int, lost: int, news: News) -> None:
+        # As tcp_cong_control() does.
+        sock = self._sock
+        if sock.in_cwnd_reduction():
+            advanced = news.una_advanced
+            self._recovery.cwnd_reduction(delivered, lost, una_advanced=advanced)
+        elif news.data_acked or (news.data_sacked and sock.reordering > REORDERING):
+            self._congestion.cong_avoid(sock, sock.tcp_clock_cache, delivered)
+            sock.snd_cwnd_stamp = sock.tcp_clock_cache // NS_PER_MS
+        self._set_pacing_rate()
+
+    def _clean_rtx_queue(self, news: News, prior_fack: int) -> None:
+        """Drop what is acknowledged, and learn its round-trip times."""
+        sock = self._sock
+        queue, una = sock.rtx_queue, sock.snd_una
+        first, last, lowest, whole = 0, 0, sock.snd_nxt, 0
+        for skb in queue:
+            start, end = skb.seq, skb.end_seq
+            if end <= una:
+                whole += 1
+                acked = skb.pcount
+                sock.sk_wmem_queued -= skb.length + SKB_OVERHEAD
+            elif skb.pcount == 1 or start >= una:
+                break
+            else:
+                acked = trim_head(sock, skb, self._tuning.mss)
+                if not acked:
+                    break
+            news.data_acked = True
+            if not skb.ever_retrans and not skb.sacked:
                 last = skb.tstamp_ns
                 first = first or last
-            acked += gone
-            if not whole:
+                lowest = min(lowest, start)
+                if end <= sock.high_seq:
+                    news.orig_sack_acked = True
+            self._count_acked(skb, acked, news)
+            if end > una:
                 break
-            queue.popleft()
-            sock.sk_wmem_queued -= skb.length + SKB_OVERHEAD
+        del queue[:whole]
+        news.reneging = bool(queue) and queue[0].sacked
+        self._learn_rtt(news, first, last)
+        if news.data_acked:
+            news.set_xmit_timer = True
+            if lowest < prior_fack:
+                check_reordering(sock, lowest, self._tuning.mss)
+
+    def _count_acked(self, skb: Skb, acked: int, news: News) -> None:
+        sock = self._sock
         sock.packets_out -= acked
-        if acked:
-            now_us = now // NS_PER_US
-            rtt_us = now_us - last // NS_PER_US
-            self._learn_rtt(now_us - first // NS_PER_US, rtt_us)
-            self._congestion.pkts_acked(sock, now, rtt_us)
-        return acked
+        if skb.ever_retrans:
+            news.retrans_data_acked = True
+            if skb.retrans:
+                sock.retrans_out -= acked
+        if skb.sacked:
+            sock.sacked_out -= acked
+        else:
+            sock.delivered += acked
+            if not (skb.ever_retrans and sock.rcv_tsecr < skb.tstamp_ns // NS_PER_MS):
+                rack.advance(sock, skb)
+        if skb.lost:
+            sock.lost_out -= acked
 
-    def _trim_head(self) -> int:
+    def _learn_rtt(self, news: News, first_ns: int, last_ns: int) -> None:
+        """Learn round trips, but not of what was sent twice: Karn's algorithm."""
         sock = self._sock
-        skb = sock.rtx_queue[0]
-        if skb.pcount == 1:
-            return 0
-        cut = sock.snd_una - skb.seq
-        before = skb.pcount
-        skb.seq += cut
-        skb.length -= cut
-        skb.pcount = -(-skb.length // self._tuning.mss)
-        sock.sk_wmem_queued -= cut
-        return before - skb.pcount
-
-    def _learn_rtt(self, first_us: int, last_us: int) -> None:
-        """Learn from the round trips of the first and last packet acknowledged.
-
-        The minimum is kept for good, not for tcp_min_rtt_wlen's 300 s.
-        """
-        sock = self._sock
-        sock.min_rtt_us = min(sock.min_rtt_us, last_us or _JIFFY_US)
-        sock.srtt_us = smooth(sock.srtt_us, first_us)
+        now_us = sock.tcp_mstamp
+        seq_rtt_us = ca_rtt_us = -1
+        if first_ns and not news.retrans_data_acked:
+            seq_rtt_us = now_us - first_ns // NS_PER_US
+            ca_rtt_us = now_us - last_ns // NS_PER_US
+        if news.first_sackt:
+            sack_rtt_us = now_us - news.first_sackt // NS_PER_US
+            ca_rtt_us = now_us - news.last_sackt // NS_PER_US
+            if seq_rtt_us < 0:
+                seq_rtt_us = sack_rtt_us
+            if not news.data_acked and sock.rtx_queue:
+                sent_us = sock.rtx_queue[0].tstamp_ns // NS_PER_US
+                news.set_xmit_timer = sack_rtt_us > now_us - sent_us
+        if seq_rtt_us < 0 and sock.rcv_tsecr and news.data_acked:
+            elapsed_ms = sock.tcp_clock_cache // NS_PER_MS - sock.rcv_tsecr
+            seq_rtt_us = ca_rtt_us = max(elapsed_ms, 1) * NS_PER_US
+        if seq_rtt_us >= 0:
+            learn_rtt(sock, seq_rtt_us, ca_rtt_us)
+        if ca_rtt_us >= 0:
+            self._congestion.pkts_acked(sock, sock.tcp_clock_cache, ca_rtt_us)
 
     def _set_pacing_rate(self) -> None:
         sock, tuning = self._sock, self._tuning
@@ -156,11 +240,12 @@ class Input:
         most = tuning.max_pacing_rate
         sock.sk_pacing_rate = rate if most is None else min(rate, most)
 
-    def _check_space(self) -> None:
+    def check_space(self) -> None:
+        """Wake a writer that waits, if there is room for it: tcp_check_space()."""
         sock = self._sock
         if not sock.nospace:
             return
-        if not self._locked and sock.packets_out < sock.snd_cwnd:
+        if not self._locked and sock.in_flight() < sock.snd_cwnd:
             self._expand_sndbuf()
             sock.snd_cwnd_stamp = self._cpu.clock // NS_PER_MS
         if sock.writeable():

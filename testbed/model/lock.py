@@ -17,7 +17,7 @@ class SocketLock:
     def __init__(self) -> None:
         self.owned = False
         self._backlog: deque[Work] = deque()
-        self._put_off: Work | None = None
+        self._put_off: dict[Work, None] = {}
 
     def own(self) -> None:
         """Have the socket owned by a process."""
@@ -32,7 +32,7 @@ class SocketLock:
 
     def put_off(self, work: Work) -> None:
         """Do this before the socket is given back, however often it was asked for."""
-        self._put_off = work
+        self._put_off[work] = None
 
     def flush(self) -> bool:
         """Do what waits, as the owner; tell whether there was any: sk_flush_backlog."""
@@ -43,8 +43,8 @@ class SocketLock:
 
     def release(self) -> None:
         """Do all that waits, and give the socket back: release_sock()."""
-        while self.flush() or self._put_off is not None:
-            work, self._put_off = self._put_off, None
-            if work is not None:
+        while self.flush() or self._put_off:
+            put_off, self._put_off = self._put_off, {}
+            for work in put_off:
                 work()
         self.owned = False

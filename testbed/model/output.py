@@ -19,6 +19,7 @@ from testbed.model.packet import (
     Packet,
     Skb,
 )
+from testbed.model.rtx_queue import segments
 from testbed.model.rules import Held, Nagle
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
@@ -45,17 +46,24 @@ class Pacing(enum.Enum):
 class Output:
     """Cuts the write queue into packets and hands them to the device.
 
-    transmit: takes each packet.  sent: told the cause of each data packet.
+    transmit: takes each packet; False if the device's qdisc has dropped it.  sent: told
+    the cause of each packet of new data.  congested: called when the qdisc is full.
+    progress: called when new data has been sent, with what packets_out was before, and
+    whether it was a loss probe.  check_space: called when a packet has been sent while a
+    writer waits for room.
     """
 
     __slots__ = (
         "_built_by",
+        "_check_space",
+        "_congested",
         "_cpu",
         "_family",
         "_features",
         "_header",
         "_pacing",
         "_pacing_timer",
+        "_progress",
         "_sent",
         "_sock",
         "_transmit",
@@ -72,7 +80,7 @@ class Output:
         features: Features,
         pacing: Pacing,
         family: int,
-        transmit: Callable[[Packet], None],
+        transmit: Callable[[Packet], bool],
         sent: Callable[[Cause], None],
     ) -> None:
         self._sock = sock
@@ -87,43 +95,65 @@ class Output:
         self._header = IP_HEADERS[family] + TCP_HEADER
         self._transmit = transmit
         self._sent = sent
+        self._congested: Callable[[], None] = _nothing
+        self._progress: Callable[[int, bool], None] = _ignore
+        self._check_space: Callable[[], None] = _nothing
         self.ts_recent = 0  # ms, the last timestamp of the peer
+
+    def tell(
+        self,
+        *,
+        congested: Callable[[], None],
+        progress: Callable[[int, bool], None],
+        check_space: Callable[[], None],
+    ) -> None:
+        """Have these called, see the class."""
+        self._congested, self._progress = congested, progress
+        self._check_space = check_space
 
     def push_one(self) -> None:
         """Send the first packet of the write queue, and do not defer it."""
-        self._sock.tcp_clock_cache = self._cpu.paid_clock()
-        before = self._sock.snd_nxt
-        max_segs = self._max_segs()
-        self._send_head(max_segs, Nagle.OFF, may_defer=False)
-        self._validate(sent=self._sock.snd_nxt > before, limited=False)
+        before = self._begin()
+        self._send_head(self.max_segs(), Nagle.OFF, may_defer=False)
+        self._end(before)
+
+    def push_probe(self) -> None:
+        """Send the first packet as a loss probe, whatever cwnd says."""
+        before = self._begin()
+        self._send_head(self.max_segs(), Nagle.OFF, may_defer=False, probing=True)
+        self._end(before, probing=True)
 
     def write_xmit(self, nagle: Nagle) -> None:
         """Send packets until a rule says to stop: tcp_write_xmit()."""
         sock = self._sock
-        sock.tcp_clock_cache = self._cpu.paid_clock()
-        before = sock.snd_nxt
-        max_segs = self._max_segs()
+        before = self._begin()
+        max_segs = self.max_segs()
         held: Held | None = None
         while sock.write_queue and held is None:
             held = self._send_head(max_segs, nagle, may_defer=True)
-        self._validate(
-            sent=sock.snd_nxt > before, limited=held is Held.DEFERRED_BY_CWND
-        )
+        self._end(before, limited=held is Held.DEFERRED_BY_CWND)
 
-    def send_bare(self, *, syn: bool = False, fin: bool = False) -> None:
-        """Send a packet without payload."""
+    def _begin(self) -> int:
+        self._sock.tcp_clock_cache = self._cpu.paid_clock()
+        return self._sock.packets_out
+
+    def send_bare(self, *, syn: bool = False) -> None:
+        """Send a packet with neither payload nor FIN."""
         sock = self._sock
         sock.tcp_clock_cache = self._cpu.paid_clock()
         sock.tcp_wstamp_ns = max(sock.tcp_wstamp_ns, sock.tcp_clock_cache)
         packet = Packet(sock.snd_nxt, 0, 1, self._header + (SYN_OPTIONS if syn else 0))
-        packet.syn, packet.fin = syn, fin
+        packet.syn = syn
         self._stamp(packet)
         self._transmit(packet)
 
-    def done(self, truesize: int) -> None:
+    def done(self, packet: Packet) -> None:
         """Take back a packet that has left the host: tcp_wfree()."""
+        if packet.skb is None:
+            return
         sock = self._sock
-        sock.sk_wmem_alloc -= truesize
+        packet.skb.clones -= 1
+        sock.sk_wmem_alloc -= packet.truesize
         # Under ksoftirqd, "wait until our queues (qdisc + devices) are drained".
         if self._cpu.in_ksoftirqd and sock.sk_wmem_alloc >= SKB_TRUESIZE_1:
             return
@@ -140,7 +170,8 @@ class Output:
     def _write(self) -> None:
         self.write_xmit(Nagle.ON)
 
-    def _max_segs(self) -> int:
+    def max_segs(self) -> int:
+        """Return how many segments a packet may have: tcp_tso_segs()."""
         if self._features.sizing is Sizing.SENDMSG:
             return max(self._sock.gso_segs, 1)  # the goal the skbs were built to
         sock = self._sock
@@ -149,14 +180,16 @@ class Output:
         )
 
     def _send_head(
-        self, max_segs: int, nagle: Nagle, *, may_defer: bool
+        self, max_segs: int, nagle: Nagle, *, may_defer: bool, probing: bool = False
     ) -> Held | None:
         """Send the first skb, or return what keeps it."""
         sock, mss = self._sock, self._tuning.mss
-        if self._must_wait():
-            return Held.PACING
         skb = sock.write_queue[0]
-        quota = min(sizing.cwnd_quota(sock.snd_cwnd, sock.packets_out), max_segs)
+        if self.must_wait():
+            skb.held = skb.held or Cause.PACING
+            return Held.PACING
+        quota = sizing.cwnd_quota(sock.snd_cwnd, sock.in_flight()) or int(probing)
+        quota = min(quota, max_segs)
         if not quota:
             return Held.CWND
         if self._features.grow and quota * mss > skb.length:
@@ -189,29 +222,30 @@ class Output:
         cause = rules.cause(self._sock, skb, sizes, self._tuning.mss) or self._built_by
         if skb.length > limit:
             rules.fragment(self._sock, skb, limit)
-        skb.pcount = -(-skb.length // self._tuning.mss)
-        if self._queue_is_full(skb):
+        skb.pcount = segments(skb.length, self._tuning.mss)
+        if self.queue_is_full(skb):
             skb.held = skb.held or Cause.TSQ
             return Held.TSQ
-        self._send(skb, cause)
-        return None
+        return None if self._send(skb, cause) else Held.DROPPED
 
-    def _must_wait(self) -> bool:
-        # As tcp_pacing_check() does: only where TCP paces itself.
+    def must_wait(self) -> bool:
+        """Tell whether pacing says to wait: only where TCP paces itself."""
         sock = self._sock
         if self._pacing is not Pacing.NEEDED:
             return False
         if sock.tcp_wstamp_ns <= sock.tcp_clock_cache:
             return False
-        head = sock.write_queue[0]
-        head.held = head.held or Cause.PACING
         if not self._pacing_timer.serial:
             self._cpu.start(self._pacing_timer, sock.tcp_wstamp_ns)
         return True
 
-    def _queue_is_full(self, skb: Skb) -> bool:
-        # tcp_small_queue_check(). Since Linux commit f921a4a5bffa (in v6.6) one packet
-        # in the retransmit queue does not count either.
+    def queue_is_full(self, skb: Skb, *, again: bool = False) -> bool:
+        """Tell whether TSQ keeps a packet: tcp_small_queue_check().
+
+        again: it was sent before, and may have twice the room.
+        """
+        # Since Linux commit f921a4a5bffa (in v6.6) one packet in the retransmit queue
+        # does not count either.
         sock = self._sock
         limit = sizing.tsq_limit(
             sock.sk_pacing_rate,
@@ -220,12 +254,29 @@ class Output:
             paced=self._pacing is not Pacing.NONE,
             tuning=self._tuning,
         )
-        if sock.sk_wmem_alloc <= limit or len(sock.rtx_queue) <= 1:
+        if sock.sk_wmem_alloc <= limit << again or len(sock.rtx_queue) <= 1:
             return False
         sock.tsq_throttled = True
         return True
 
-    def _send(self, skb: Skb, cause: Cause) -> None:
+    def _send(self, skb: Skb, cause: Cause) -> bool:
+        """Send the first skb of the write queue; it is in the retransmit queue then."""
+        sock = self._sock
+        if not self.transmit(skb):
+            return False
+        if skb.length:
+            self._sent(cause)
+        sock.snd_nxt = skb.end_seq
+        sock.rtx_queue.append(sock.write_queue.popleft())
+        sock.packets_out += skb.pcount
+        if sock.nospace:
+            self._check_space()
+        if skb.length < skb.pcount * self._tuning.mss:
+            sock.snd_sml = sock.snd_nxt
+        return True
+
+    def transmit(self, skb: Skb) -> bool:
+        """Hand a packet to the device; False if its qdisc has no room for it."""
         sock = self._sock
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
@@ -235,17 +286,19 @@ class Output:
             header += _JUMBO_OPTION
         packet = Packet(skb.seq, skb.length, skb.pcount, header)
         packet.fin = skb.fin
+        packet.skb = skb
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
-        sock.data_segs_out += skb.pcount
-        self._sent(cause)
-        self._transmit(packet)
+        skb.clones += 1
+        if skb.length:
+            sock.data_segs_out += skb.pcount
+        if not self._transmit(packet):
+            self.done(packet)
+            self._congested()
+            return False
+        skb.delivered = sock.delivered
         self._pace(skb.length, prior)
-        sock.snd_nxt = skb.seq + skb.length
-        sock.rtx_queue.append(sock.write_queue.popleft())
-        sock.packets_out += skb.pcount
-        if skb.length < skb.pcount * self._tuning.mss:
-            sock.snd_sml = sock.snd_nxt
+        return True
 
     def _stamp(self, packet: Packet) -> None:
         packet.edt_ns = self._sock.tcp_wstamp_ns
@@ -261,9 +314,24 @@ class Output:
         credit = sock.tcp_wstamp_ns - prior_wstamp
         sock.tcp_wstamp_ns += length_ns - min(length_ns // 2, credit)
 
-    def _validate(self, *, sent: bool, limited: bool) -> None:
+    def _end(
+        self, before: int, *, limited: bool = False, probing: bool = False
+    ) -> None:
         # As the end of tcp_write_xmit() does.
         sock = self._sock
-        limited = limited or sock.packets_out >= sock.snd_cwnd
+        sent = sock.packets_out - before
+        limited = limited or sock.in_flight() >= sock.snd_cwnd
         if sent or limited:
             cwnd_validate(sock, limited=limited)
+        if sent:
+            if sock.in_cwnd_reduction():
+                sock.prr_out += sent
+            self._progress(before, probing)
+
+
+def _nothing() -> None:
+    """Be told of a full qdisc, and do nothing."""
+
+
+def _ignore(packets_out: int, probing: bool) -> None:
+    """Be told of progress, and do nothing."""

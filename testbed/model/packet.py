@@ -11,6 +11,11 @@ ETHERNET_HEADER = 14
 TCP_HEADER = 32  # with timestamps
 SYN_OPTIONS = 8  # more than timestamps: MSS, window scale
 IP_HEADERS = {4: 20, 6: 40}
+#: A SACK option: two NOPs, its kind and length, and then the blocks.
+SACK_OPTION = 4
+SACK_BLOCK = 8
+
+Block = tuple[int, int]
 
 
 class Cause(enum.Enum):
@@ -37,18 +42,42 @@ class Cause(enum.Enum):
 class Skb:
     """A buffer of the write queue, then of the retransmit queue.
 
-    held: the rule that last kept it from being sent.
+    A FIN takes a place in the sequence, behind the payload.  held: the rule that last
+    kept it from being sent.  clones: how many of its packets are still in the host.
+    delivered: how many segments had been delivered when it was sent.
+    sacked, lost, retrans, ever_retrans: TCPCB_SACKED_ACKED, TCPCB_LOST,
+    TCPCB_SACKED_RETRANS and TCPCB_EVER_RETRANS, include/net/tcp.h.
     """
 
-    __slots__ = ("fin", "held", "length", "pcount", "seq", "tstamp_ns")
+    __slots__ = (
+        "clones",
+        "delivered",
+        "ever_retrans",
+        "fin",
+        "held",
+        "length",
+        "lost",
+        "pcount",
+        "retrans",
+        "sacked",
+        "seq",
+        "tstamp_ns",
+    )
 
     def __init__(self, seq: int, length: int) -> None:
         self.seq = seq
         self.length = length
         self.pcount = 0
         self.tstamp_ns = 0  # earliest departure time
+        self.clones = self.delivered = 0
         self.fin = False
         self.held: Cause | None = None
+        self.sacked = self.lost = self.retrans = self.ever_retrans = False
+
+    @property
+    def end_seq(self) -> int:
+        """Return the sequence number behind it."""
+        return self.seq + self.length + self.fin
 
     @property
     def truesize(self) -> int:
@@ -59,9 +88,10 @@ class Skb:
 class Packet:
     """A packet on its way; may be a GSO packet of pcount segments.
 
-    Sequence numbers as in a Trace: 0 is the first byte of payload; ack counts payload
-    only.  header: bytes of IP and TCP header.  tsval, tsecr: ms.  edt_ns: when it may
-    leave.
+    Sequence numbers as in a Trace: 0 is the first byte of payload; a FIN takes a place
+    behind it.  header: bytes of IP and TCP header.  tsval, tsecr: ms.  edt_ns: when it
+    may leave.  sacks: the blocks of a SACK option, as (start, end), the newest first.
+    skb: of what it is a clone, None for a packet without payload or FIN.
     """
 
     __slots__ = (
@@ -71,7 +101,9 @@ class Packet:
         "header",
         "length",
         "pcount",
+        "sacks",
         "seq",
+        "skb",
         "syn",
         "tsecr",
         "tsval",
@@ -88,6 +120,8 @@ class Packet:
         self.tsval = 0
         self.tsecr = 0
         self.edt_ns = 0
+        self.sacks: tuple[Block, ...] = ()
+        self.skb: Skb | None = None
         self.syn = False
         self.fin = False
 

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable
 
-from testbed.errors import SpecError
 from testbed.model.cpu import NS_PER_US, Cpu, Timer
 from testbed.model.packet import Packet
 from testbed.units import NS_PER_S
@@ -12,6 +11,8 @@ Hand = Callable[[Packet], None]
 _BITS = 8
 #: q->timer_slack in fq_init(), net/sched/sch_fq.c.
 FQ_TIMER_SLACK_NS = 10 * NS_PER_US
+#: tc rounds times down to this: PSCHED_SHIFT, include/net/pkt_sched.h.
+_PSCHED_TICK_NS = 64
 
 
 class Fq:
@@ -29,15 +30,16 @@ class Fq:
         self._queue: deque[Packet] = deque()
         self._timer = Timer(self._wake)
 
-    def enqueue(self, packet: Packet) -> None:
-        """Take a packet; hand on whatever may leave by now."""
+    def enqueue(self, packet: Packet) -> bool:
+        """Take a packet, hand on whatever may leave by now; False to drop it."""
         if not self._queue and packet.edt_ns <= self._cpu.clock:
             self._hand_on(packet)
-            return
+            return True
         if len(self._queue) >= self._flow_limit:
-            raise SpecError("fq's flow_limit drops packets: the model has no loss")
+            return False
         self._queue.append(packet)
         self._release()
+        return True
 
     def _wake(self) -> None:
         self._cpu.transmit_later(self._release)
@@ -65,17 +67,20 @@ class Netem:
     def __init__(self, cpu: Cpu, hand_on: Hand, delay: int, rate: int, limit: int):
         self._cpu = cpu
         self._hand_on = hand_on
-        self._delay = delay
+        self._delay = delay - delay % _PSCHED_TICK_NS
         self._rate = rate // _BITS
         self._limit = limit
         self._queue: deque[tuple[int, Packet]] = deque()
         self._timer = Timer(self._wake)
 
     def enqueue(self, packet: Packet) -> None:
-        """Take a packet; it leaves after those before it, its time and the delay."""
+        """Take a packet; it leaves after those before it, its time and the delay.
+
+        A packet that finds the queue full is lost.
+        """
         queue = self._queue
         if len(queue) >= self._limit:
-            raise SpecError("the path's queue overflows: the model has no loss yet")
+            return
         now = self._cpu.clock
         delay = self._delay
         if queue:

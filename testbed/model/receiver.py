@@ -8,7 +8,8 @@ kernel's names. Start with Receiver.receive.
 from collections.abc import Callable
 
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu, Timer
-from testbed.model.packet import SYN_OPTIONS, Packet
+from testbed.model.out_of_order import OutOfOrder
+from testbed.model.packet import SACK_BLOCK, SACK_OPTION, SYN_OPTIONS, Packet
 from testbed.model.sock import INIT_CWND
 
 _RATIO_SHIFT = 8  # TCP_RMEM_TO_WIN_SCALE
@@ -20,6 +21,10 @@ _ATO_MIN_MS = 40  # TCP_ATO_MIN and TCP_DELACK_MIN
 _DELACK_MAX_MS = 200
 _GROWS_FROM = 128  # bytes of payload
 _US_PER_MS = 1000
+_FASTRETRANS_THRESH = 3
+_COMP_SACK_NR = 44  # tcp_comp_sack_nr, _delay_ns and _slack_ns
+_COMP_SACK_DELAY_NS = NS_PER_MS
+_COMP_SACK_SLACK_NS = 100 * NS_PER_US
 
 
 class Receiver:
@@ -35,14 +40,20 @@ class Receiver:
         "_advmss",
         "_ato",
         "_ato_max",
+        "_compressed",
+        "_compressed_rcv_nxt",
+        "_compressing",
         "_copied_seq",
         "_cpu",
         "_delack",
         "_delack_ms",
+        "_dup_acks",
         "_fin",
         "_header",
         "_locked",
         "_lrcvtime",
+        "_now",
+        "_ooo",
         "_pushed",
         "_quick",
         "_ratio",
@@ -62,6 +73,7 @@ class Receiver:
         "_space",
         "_space_seq",
         "_space_time_us",
+        "_srtt_us",
         "_transmit",
         "_tsecr_seen",
         "_tsval_seen",
@@ -89,10 +101,15 @@ class Receiver:
         self._delack = Timer(self._delack_expired)
         self._delack_ms = 0
         self._ack_sched = self._pushed = self._fin = self._reading = False
+        self._now = False  # an ACK is due at once: ICSK_ACK_NOW
         self._quick = self._ato = self._lrcvtime = self._replied_us = 0
         self._ato_max = _ATO_MIN_MS
         self._rcv_nxt = self._rcv_wup = self._copied_seq = self._rmem_alloc = 0
-        self._rcv_rtt_us = self._rtt_seq = self._rtt_time_us = 0
+        self._rcv_rtt_us = self._srtt_us = self._rtt_seq = self._rtt_time_us = 0
+        self._ooo = OutOfOrder()
+        self._compressing = Timer(self._compression_expired)
+        self._compressed = self._dup_acks = 0
+        self._compressed_rcv_nxt = -1
         self._space_seq = self._space_time_us = 0
         self._tsval_seen = self._tsecr_seen = 0
         self._ratio = _DEFAULT_RATIO
@@ -116,15 +133,17 @@ class Receiver:
         """Take a packet of the sender's."""
         if packet.syn:
             self._reply_to_syn(packet)
-        elif packet.length:
+            return
+        if not self._space_time_us:
+            self._establish()
+        if packet.length or packet.fin:
             self._take_data(packet)
-        elif packet.fin:
-            self._take_fin()
-            self._wake_reader()
-        elif not self._space_time_us:
-            self._space_time_us = now_us = self._cpu.clock // NS_PER_US
-            rtt_ms = -(-(now_us - self._replied_us) // _US_PER_MS)
-            self._ato_max = max(rtt_ms, _ATO_MIN_MS)
+
+    def _establish(self) -> None:
+        self._space_time_us = now_us = self._cpu.clock // NS_PER_US
+        rtt_us = now_us - self._replied_us
+        self._srtt_us = rtt_us << 3
+        self._ato_max = max(-(-rtt_us // _US_PER_MS), _ATO_MIN_MS)
 
     def _reply_to_syn(self, packet: Packet) -> None:
         self._tsval_seen = packet.tsval
@@ -136,23 +155,71 @@ class Receiver:
         self._transmit(reply)
 
     def _take_data(self, packet: Packet) -> None:
+        """Take what is not only an ACK: tcp_rcv_established(), tcp_data_queue()."""
         now = self._cpu.clock
-        if self._rcv_nxt == self._rcv_wup:
+        if packet.seq <= self._rcv_wup:
             self._tsval_seen = packet.tsval
         self._measure_rtt_by_timestamp(packet, now)
-        self._rcv_nxt = packet.seq + packet.length
+        self._ooo.forget_twice()
+        end = packet.seq + packet.length + packet.fin
+        if end <= self._rcv_nxt:
+            self._take_again(packet.seq, end)
+        elif packet.seq > self._rcv_nxt:
+            self._take_early(packet)
+        else:
+            self._take_next(packet, now)
+        if self._ack_sched:
+            self._ack_snd_check()
+
+    def _take_next(self, packet: Packet, now: int) -> None:
+        if packet.seq < self._rcv_nxt:
+            self._ooo.came_twice(packet.seq, self._rcv_nxt)
+        self._rcv_nxt = packet.seq + packet.length + packet.fin
         # What joins a buffer that waits to be read leaves its own overhead behind.
         self._rmem_alloc += packet.length if self._rmem_alloc else packet.truesize
+        if packet.length:
+            self._learn_from(packet, now)
+        if packet.fin:
+            self._take_fin()
+        if self._ooo:
+            self._close_gap()
+        self._wake_reader()
+
+    def _learn_from(self, packet: Packet, now: int) -> None:
+        # As tcp_event_data_recv() does.
         self._ack_sched = True
         self._measure_rcv_mss(packet)
         self._measure_rtt(now)
         self._adapt_delay(now // NS_PER_MS)
         if packet.length >= _GROWS_FROM:
             self._grow_window(packet)
-        if packet.fin:
+
+    def _close_gap(self) -> None:
+        before = self._ooo.memory
+        self._rcv_nxt, fin = self._ooo.take(self._rcv_nxt)
+        self._rmem_alloc += before - self._ooo.memory
+        if fin:
             self._take_fin()
-        self._ack_snd_check()
-        self._wake_reader()
+        if not self._ooo:
+            self._now = True  # RFC 5681, section 4.2: the gap is filled
+
+    def _take_again(self, start: int, end: int) -> None:
+        """Take what is there already: acknowledge it at once."""
+        self._ooo.came_twice(start, end)
+        most = self._rcv_wnd // (2 * self._rcv_mss) or 2
+        self._quick = max(self._quick, min(most, _MAX_QUICKACKS))
+        self._ato = _ATO_MIN_MS
+        self._ack_sched = True
+
+    def _take_early(self, packet: Packet) -> None:
+        """Take what lies beyond a gap: tcp_data_queue_ofo()."""
+        self._measure_rcv_mss(packet)
+        self._ack_sched = True
+        end = packet.seq + packet.length + packet.fin
+        if self._ooo and self._compressed and self._ooo.crowds_block(packet.seq, end):
+            self._send_compressed()
+        self._ooo.add(packet)
+        self._grow_window(packet)
 
     def _take_fin(self) -> None:
         self._fin = True
@@ -162,7 +229,8 @@ class Receiver:
         return space * self._ratio >> _RATIO_SHIFT
 
     def _space_left(self) -> int:
-        return self._window_of(self._rcvbuf - self._rmem_alloc)
+        used = self._rmem_alloc + self._ooo.memory
+        return self._window_of(self._rcvbuf - used)
 
     def _measure_rcv_mss(self, packet: Packet) -> None:
         one = min(packet.length, -(-packet.length // packet.pcount))
@@ -230,12 +298,42 @@ class Receiver:
     def _ack_snd_check(self) -> None:
         unread = self._rcv_nxt - self._copied_seq
         if (
-            self._rcv_nxt - self._rcv_wup > self._rcv_mss
-            and (unread < 1 or self._select_window() >= self._rcv_wnd)
-        ) or self._quick:
+            (
+                self._rcv_nxt - self._rcv_wup > self._rcv_mss
+                and (unread < 1 or self._select_window() >= self._rcv_wnd)
+            )
+            or self._quick
+            or self._now
+        ):
             self._send_ack()
+        elif self._ooo:
+            self._compress_ack()
         else:
             self._send_delayed_ack()
+
+    def _compress_ack(self) -> None:
+        # Linux commit 5d9f4262b7ea ("tcp: add SACK compression") (in v4.18)
+        if self._compressed_rcv_nxt != self._rcv_nxt:
+            self._compressed_rcv_nxt = self._rcv_nxt
+            self._dup_acks = 0
+        if self._compressed >= _COMP_SACK_NR or self._dup_acks < _FASTRETRANS_THRESH:
+            self._dup_acks += self._compressed < _COMP_SACK_NR
+            self._send_ack()
+            return
+        self._compressed += 1
+        if not self._compressing.serial:
+            rtt = min(self._rcv_rtt_us, self._srtt_us or self._rcv_rtt_us)
+            delay = min(_COMP_SACK_DELAY_NS, rtt * (NS_PER_US >> 3) // 20)
+            hard_ns = self._cpu.clock + delay + _COMP_SACK_SLACK_NS
+            self._cpu.start(self._compressing, hard_ns)
+
+    def _compression_expired(self) -> None:
+        self._cpu.tasklet(self._send_compressed)
+
+    def _send_compressed(self) -> None:
+        if self._compressed:
+            self._cpu.cancel(self._compressing)
+            self._send_ack()
 
     def _select_window(self) -> int:
         # As __tcp_select_window() does.
@@ -261,9 +359,15 @@ class Receiver:
         self._rcv_wnd = window
         self._rcv_wup = self._rcv_nxt
         self._leave_quickack()
-        self._ack_sched = self._pushed = False
+        self._ack_sched = self._pushed = self._now = False
         self._cpu.cancel(self._delack)
+        if self._compressed:
+            self._compressed = 0
+            self._cpu.cancel(self._compressing)
         packet = Packet(0, 0, 1, self._header)
+        packet.sacks = sacks = self._ooo.sacks()
+        if sacks:
+            packet.header += SACK_OPTION + SACK_BLOCK * len(sacks)
         packet.ack = self._rcv_nxt
         packet.fin = fin
         packet.window = min(window, _MAX_SCALED << self._wscale) // unit * unit

@@ -41,12 +41,21 @@ SAMPLED = (
 class Record:
     """Notes what passes the sender's device, and what each host counts."""
 
-    __slots__ = ("_acks", "_data", "_received", "_samples", "_sent", "syn_time_ns")
+    __slots__ = (
+        "_acks",
+        "_data",
+        "_end",
+        "_received",
+        "_samples",
+        "_sent",
+        "syn_time_ns",
+    )
 
     def __init__(self) -> None:
         self._data = array("q")  # time, seq, length, one packet after the other
         self._acks = array("q")  # time, ack, window
         self._samples: list[tuple[int, ...]] = []
+        self._end = 0  # of the payload sent so far
         self.syn_time_ns = 0
         self._sent = {host: [0, 0, 0] for host in HOSTS}  # segments, packets, bytes
         self._received = {host: [0, 0] for host in HOSTS}  # packets, bytes
@@ -55,17 +64,20 @@ class Record:
         """Note a packet that the sender hands to its device."""
         if packet.length:
             self._data.extend((now, packet.seq, packet.length))
+            self._end = max(self._end, packet.seq + packet.length)
         elif packet.syn:
             self.syn_time_ns = now
 
     def returns(self, now: int, packet: Packet) -> None:
         """Note a packet that reaches the sender."""
-        self._acks.extend((now, packet.ack, packet.window))
+        ack = min(packet.ack, self._end)  # which does not count the FIN
+        self._acks.extend((now, ack, packet.window))
 
     def counts(self, host: str, packet: Packet) -> None:
         """Count a packet that a host sends."""
         counter = self._sent[host]
-        counter[0] += packet.pcount
+        if packet.skb is None or not packet.skb.ever_retrans:
+            counter[0] += packet.pcount  # RFC 4022: not what is sent again
         counter[1] += 1
         counter[2] += packet.length + packet.header
 
@@ -87,7 +99,6 @@ class Record:
 
     def sample(self, now: int, sock: TcpSock) -> None:
         """Note the sender's state, as getsockopt(TCP_INFO) would tell it."""
-        fin = bool(sock.write_queue) and sock.write_queue[-1].fin
         self._samples.append(
             (
                 now,
@@ -97,7 +108,7 @@ class Record:
                 sock.min_rtt_us,
                 sock.sk_pacing_rate,
                 sock.packets_out,
-                sock.write_seq + fin - sock.snd_nxt,
+                sock.write_seq - sock.snd_nxt,
             )
         )
 

@@ -10,7 +10,7 @@ from testbed.model.cpu import NS_PER_MS, NS_PER_US
 from testbed.model.features import Defer
 from testbed.model.packet import SKB_OVERHEAD, Cause, Skb
 from testbed.model.settings import Tuning
-from testbed.model.sock import TcpSock
+from testbed.model.sock import CaState, TcpSock
 
 _SRTT_SCALE = 3
 _MAX_DEFERRED_MSS = 3  # tcp_max_tso_deferred_mss()
@@ -33,6 +33,7 @@ class Held(enum.Enum):
     DEFERRED = "it waits to become a larger packet"
     DEFERRED_BY_CWND = "the same, and the congestion window is what keeps it small"
     TSQ = "enough is queued below"
+    DROPPED = "the device's qdisc has no room"
 
 
 def grow(sock: TcpSock, skb: Skb, missing: int) -> None:
@@ -43,6 +44,8 @@ def grow(sock: TcpSock, skb: Skb, missing: int) -> None:
         return
     following = queue[1]
     moved = min(missing, following.length)
+    if not moved:
+        return
     skb.length += moved
     following.seq += moved
     following.length -= moved
@@ -77,10 +80,12 @@ def should_defer(
 ) -> Held | None:
     """Return how the skb is deferred, None to send it: tcp_tso_should_defer()."""
     mss = tuning.mss
+    if sock.ca_state >= CaState.RECOVERY:
+        return None
     if sock.tcp_clock_cache - sock.tcp_wstamp_ns > NS_PER_MS:
         return None
     send_win = sock.wnd_end - skb.seq
-    cong_win = (sock.snd_cwnd - sock.packets_out) * mss
+    cong_win = (sock.snd_cwnd - sock.in_flight()) * mss
     limit = min(send_win, cong_win)
     last = len(sock.write_queue) == 1
     if limit >= max_segs * mss or (not last and limit >= skb.length):

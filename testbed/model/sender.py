@@ -9,16 +9,20 @@ from testbed.model.features import Features
 from testbed.model.input import Input
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Cause, Packet
+from testbed.model.recovery import Recovery
+from testbed.model.retransmit import Retransmit
 from testbed.model.settings import Tuning, mss_option_of, tuning_of
 from testbed.model.sock import TcpSock
 from testbed.model.writer import Writer
+from testbed.model.xmit_timer import XmitTimer
 from testbed.spec.experiment import Variant
 
 
 class Sender:
     """A socket, what writes into it, what leaves it, and what ACKs do to it.
 
-    transmit: takes each packet.  sent: told the cause of each data packet's size.
+    transmit: takes each packet; False if the qdisc drops it.  sent: told the cause of
+    the size of each packet of new data.
     """
 
     __slots__ = ("input", "output", "sock", "writer")
@@ -29,7 +33,7 @@ class Sender:
         features: Features,
         *,
         cpu: Cpu,
-        transmit: Callable[[Packet], None],
+        transmit: Callable[[Packet], bool],
         sent: Callable[[Cause], None],
     ) -> None:
         work, tuning = variant.workload, tuning_of(variant)
@@ -53,15 +57,35 @@ class Sender:
             tuning=tuning,
             features=features,
         )
+        congestion = _congestion(work.congestion, features, tuning, pacing)
+        timer = XmitTimer(cpu, lambda pending: retransmit.expired(pending))
+        recovery = Recovery(
+            self.sock, congestion=congestion, timer=timer, mss=tuning.mss
+        )
+        retransmit = Retransmit(
+            self.sock,
+            cpu=cpu,
+            output=self.output,
+            recovery=recovery,
+            timer=timer,
+            mss=tuning.mss,
+        )
         self.input = Input(
             self.sock,
             cpu=cpu,
             output=self.output,
-            congestion=_congestion(work.congestion, features, tuning, pacing),
+            congestion=congestion,
+            recovery=recovery,
+            retransmit=retransmit,
             tuning=tuning,
             mss_clamp=mss_option_of(variant),
             locked=work.sndbuf is not None,
             writeable=lambda: cpu.wake(self.writer.resume),
+        )
+        self.output.tell(
+            congested=recovery.enter_cwr,
+            progress=retransmit.progress,
+            check_space=self.input.check_space,
         )
 
     def take(self, packet: Packet) -> None:

@@ -6,12 +6,6 @@ Source: net/ipv4/tcp_output.c, tcp_cwnd_validate(), Linux 6.12.
 from testbed.model.cpu import NS_PER_MS
 from testbed.model.sock import INIT_CWND, TcpSock
 
-_SRTT_SCALE = 3
-_US_PER_MS = 1000
-#: tcp_rto_min_us: the least that the variance adds to srtt. The model has no other, so
-#: its RTO is too short where round trips vary by more than 50 ms.
-_RTO_MIN_US = 200_000
-
 
 def cwnd_validate(sock: TcpSock, *, limited: bool) -> None:
     """Note whether cwnd is what limits the sender, as it has just sent."""
@@ -29,13 +23,9 @@ def cwnd_validate(sock: TcpSock, *, limited: bool) -> None:
         sock.snd_cwnd_stamp = jiffies
         return
     sock.snd_cwnd_used = max(sock.snd_cwnd_used, sock.packets_out)
-    if jiffies - sock.snd_cwnd_stamp >= _rto_ms(sock):
+    if jiffies - sock.snd_cwnd_stamp >= sock.icsk_rto:
         _application_limited(sock)
         sock.snd_cwnd_stamp = jiffies
-
-
-def _rto_ms(sock: TcpSock) -> int:
-    return -(-((sock.srtt_us >> _SRTT_SCALE) + _RTO_MIN_US) // _US_PER_MS)
 
 
 def _application_limited(sock: TcpSock) -> None:

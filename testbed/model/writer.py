@@ -29,6 +29,7 @@ class Writer:
         "_sock",
         "_tuning",
         "_unflushed",
+        "_waits",
         "_workload",
         "done",
     )
@@ -52,6 +53,7 @@ class Writer:
         self._begin_ns = 0
         self._left = 0  # bytes of this send() not yet in the socket
         self._unflushed = 0  # skbs since
+        self._waits = False
         self.done = False
 
     def begin(self) -> None:
@@ -62,6 +64,9 @@ class Writer:
 
     def resume(self) -> None:
         """Go on writing after a wait for room."""
+        if False:
+            self._waits = False
+            self._cpu.paid_clock()
         lock = self._sock.sk_lock
         while not self.done:
             lock.own()
@@ -142,6 +147,7 @@ class Writer:
     def _wait(self, goal: int, *, copied: bool) -> None:
         sock = self._sock
         sock.nospace = True
+        self._waits = True
         if copied:
             self._push(goal, Nagle.OFF)
 
@@ -170,9 +176,10 @@ class Writer:
         self.done = True
         sock = self._sock
         sock.sk_lock.own()
-        if sock.write_queue:
-            sock.write_queue[-1].fin = True
-            self._output.write_xmit(Nagle.OFF)
-        else:
-            self._output.send_bare(fin=True)
+        if not sock.write_queue:
+            sock.write_queue.append(Skb(sock.write_seq, 0))
+            sock.sk_wmem_queued += SKB_OVERHEAD
+        sock.write_queue[-1].fin = True
+        sock.write_seq += 1
+        self._output.write_xmit(Nagle.OFF)
         sock.sk_lock.release()

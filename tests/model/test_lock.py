@@ -21,8 +21,12 @@ def test_what_a_packet_brings_to_an_owned_socket_waits() -> None:
 def test_packets_come_before_what_was_put_off() -> None:
     lock, notes = SocketLock(), list[str]()
     lock.own()
-    lock.put_off(lambda: notes.append("small queues"))
-    lock.put_off(lambda: notes.append("small queues"))
+
+    def small_queues() -> None:
+        notes.append("small queues")
+
+    lock.put_off(small_queues)
+    lock.put_off(small_queues)
     lock.bring(lambda: notes.append("ack"))
     lock.release()
 
