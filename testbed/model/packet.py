@@ -1,6 +1,6 @@
 """Buffers and packets: what is queued in a socket, and what crosses the path."""
 
-import enum
+from testbed.trace.causes import Cause
 
 #: SKB_TRUESIZE of an empty transmit skb: struct sk_buff 256, its head 256, its
 #: skb_shared_info 320; measured: 537 skbs of 2896 bytes fill a sndbuf of 2,000,000.
@@ -11,27 +11,6 @@ ETHERNET_HEADER = 14
 TCP_HEADER = 32  # with timestamps
 SYN_OPTIONS = 8  # more than timestamps: MSS, window scale
 IP_HEADERS = {4: 20, 6: 40}
-
-
-class Cause(enum.Enum):
-    """Which rule gave a data packet its size: the first, in this order, that holds.
-
-    AUTOSIZE: it is as large as the autosize (or as sendmsg() built it to be, where that
-    is where sizes come from).  DEFER_RELEASE: it was deferred to become larger, and did
-    not.  CWND_QUOTA: it fills its share of the congestion window.  RECEIVE_WINDOW: it
-    ends where the window ends.  END_OF_DATA: the write queue ends, or Nagle cut a
-    partial segment off.  TSQ, PACING: it was cut, and then kept waiting by that rule.
-    HALF_WINDOW: its skb was built so, to at most half the receiver's window.
-    """
-
-    AUTOSIZE = "autosize"
-    DEFER_RELEASE = "defer_release"
-    CWND_QUOTA = "cwnd_quota"
-    RECEIVE_WINDOW = "receive_window"
-    END_OF_DATA = "end_of_data"
-    TSQ = "tsq"
-    PACING = "pacing"
-    HALF_WINDOW = "half_window"
 
 
 class Skb:

@@ -8,11 +8,11 @@ from builders import a_variant
 from testbed.errors import SpecError
 from testbed.model.features import Features, features_of
 from testbed.model.match import compare
-from testbed.model.packet import Cause
 from testbed.model.simulate import simulate
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
 from testbed.trace.capture import read_capture
+from testbed.trace.causes import Cause
 from tests.model.scenarios import CAPTURES, FQ, LONG, RACK, a_stream, the_variant
 
 both_variants = pytest.mark.parametrize("name", ["before", "after"])
