@@ -1,6 +1,8 @@
 """The kernel's trace of its decisions, turned into CSV."""
 
-from testbed.lab.decisions import csv_lines, lost
+from pathlib import Path
+
+from testbed.lab.decisions import csv_lines, lost, recording
 
 #: events/tcp/tcp_xmit_decision/format on Linux 6.12.117, fields dropped.
 SHAPE = """\
@@ -45,3 +47,10 @@ def test_each_decision_is_a_line_of_numbers_below_their_names() -> None:
 
 def test_events_that_did_not_fit_are_counted_on_every_cpu() -> None:
     assert lost([STATS, STATS]) == 24
+
+
+def test_a_kernel_without_the_tracepoint_decides_nothing(tmp_path: Path) -> None:
+    with recording(5001, tmp_path) as instance:
+        assert instance is None
+
+    assert list(tmp_path.iterdir()) == []
