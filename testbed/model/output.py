@@ -235,6 +235,7 @@ class Output:
             header += _JUMBO_OPTION
         packet = Packet(skb.seq, skb.length, skb.pcount, header)
         packet.fin = skb.fin
+        packet.overhead = skb.overhead
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
         sock.data_segs_out += skb.pcount

@@ -8,7 +8,7 @@ import enum
 
 from testbed.model.cpu import NS_PER_MS, NS_PER_US
 from testbed.model.features import Defer
-from testbed.model.packet import SKB_OVERHEAD, Skb
+from testbed.model.packet import Skb
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
 from testbed.trace.causes import Decision
@@ -50,16 +50,16 @@ def grow(sock: TcpSock, skb: Skb, missing: int) -> None:
     if not following.length:
         skb.fin = following.fin
         del queue[1]
-        sock.sk_wmem_queued -= SKB_OVERHEAD
+        sock.sk_wmem_queued -= following.overhead
 
 
 def fragment(sock: TcpSock, skb: Skb, limit: int) -> None:
     """Cut the first skb in two: tso_fragment()."""
-    rest = Skb(skb.seq + limit, skb.length - limit)
+    rest = Skb(skb.seq + limit, skb.length - limit, skb.overhead)
     rest.fin, skb.fin = skb.fin, False
     skb.length = limit
     sock.write_queue.insert(1, rest)
-    sock.sk_wmem_queued += SKB_OVERHEAD
+    sock.sk_wmem_queued += rest.overhead
 
 
 def nagle_holds(sock: TcpSock, skb: Skb, nagle: Nagle, mss: int) -> bool:
