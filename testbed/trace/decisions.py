@@ -30,6 +30,7 @@ _BODY = b"0123456789,\n"
 class Decisions:
     """What the sender knew of each data packet as it handed it down, a row a packet.
 
+    Retransmissions are not among them: they were cut when they were first sent.
     Names and units are the kernel's, but seq, wnd_end and snd_una are relative: 0 is
     the first byte of payload.  length: bytes sent.  queued, limit: bytes of its skb,
     and what of it was allowed to leave.  tail: 1 where the write queue ended with it.
@@ -85,8 +86,10 @@ def parse_decisions(data: bytes, name: str) -> Decisions:
     table = _table(body, len(names), name)
     columns = {each: table[:, names.index(each)] for each in (*_FLOW, *COLUMNS)}
     _check(columns, name)
-    decided = {each: columns[each] for each in COLUMNS}
-    return Decisions(**(decided | _relative(columns)))
+    # What the sender's own qdisc refused is decided on again; the last was sent.
+    sent = np.diff(columns["seq"], append=-1) != 0
+    decided = {each: columns[each][sent] for each in COLUMNS}
+    return Decisions(**(decided | _relative(decided)))
 
 
 def causes(decisions: Decisions, built_by: Cause) -> tuple[Cause, ...]:

@@ -56,6 +56,15 @@ def test_a_wrap_of_the_sequence_number_does_not_show() -> None:
     assert decisions.snd_una.tolist() == [0, 0]
 
 
+def test_a_packet_that_was_decided_on_again_counts_once_as_it_was_sent() -> None:
+    again = changed(SECOND, cwnd_quota=9)
+
+    decisions = parsed(FIRST, SECOND, again)
+
+    assert decisions.seq.tolist() == [0, 2896]
+    assert decisions.cwnd_quota.tolist() == [2, 9]
+
+
 def test_a_pacing_rate_without_limit_is_the_largest_there_is() -> None:
     rates = parsed(changed(FIRST, pacing_rate=2**64 - 1)).pacing_rate
 
