@@ -2,13 +2,15 @@
 
 from testbed.model.cpu import NS_PER_US, Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
-from testbed.model.packet import IP_HEADERS, TCP_HEADER, Cause, Packet
+from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
 from testbed.model.path import Fq, Hand, Netem
+from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
 from testbed.model.settings import mss_of, sysctls_of
 from testbed.spec.experiment import Variant
+from testbed.trace.causes import Cause
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
 #: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
@@ -59,10 +61,13 @@ class Connection:
         self._forward = Netem(cpu, self._to_receiver, there, path.rate, path.queue)
         self._backward = Netem(cpu, self._to_sender, back, path.rate, _ENDLESS)
         self._receiver = Receiver(
+            RcvSock(
+                mss=mss_of(variant),
+                rmem=sysctls_of(variant.receiver)["tcp_rmem"],
+                rcvbuf=variant.workload.rcvbuf,
+                skb_overhead=features.skb_overhead,
+            ),
             cpu=cpu,
-            mss=mss_of(variant),
-            rmem=sysctls_of(variant.receiver)["tcp_rmem"],
-            rcvbuf=variant.workload.rcvbuf,
             header=IP_HEADERS[variant.workload.family] + TCP_HEADER,
             transmit=self._acknowledge,
         )

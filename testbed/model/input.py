@@ -6,16 +6,17 @@ Source: net/ipv4/tcp_input.c, Linux 6.12.
 from collections.abc import Callable
 
 from testbed.model import rack, sizing
+from testbed.model.acknowledged import clean_rtx_queue, learn_rtts
 from testbed.model.congestion import CongestionControl
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu
+from testbed.model.news import News
 from testbed.model.output import Output
-from testbed.model.packet import SKB_OVERHEAD, Packet, Skb
+from testbed.model.packet import Packet
 from testbed.model.recovery import Recovery, Rexmit
 from testbed.model.retransmit import Retransmit
 from testbed.model.rtt import learn_rtt
-from testbed.model.rtx_queue import trim_head
 from testbed.model.rules import Nagle
-from testbed.model.scoreboard import News, check_reordering, tag
+from testbed.model.scoreboard import tag
 from testbed.model.settings import MAX_TCP_HEADER, Tuning
 from testbed.model.sock import REORDERING, CaState, TcpSock, sndbuf_wanted
 
@@ -83,14 +84,17 @@ class Input:
     def ack(self, packet: Packet) -> None:
         """Take an ACK, and send what it allows."""
         sock = self._sock
-        sock.tcp_clock_cache = self._cpu.clock
+        sock.tcp_clock_cache = self._cpu.paid_clock()
         self._output.ts_recent = packet.tsval
         sock.rcv_tsecr = packet.tsecr
         prior_fack, prior_una = sock.highest_sack_seq(), sock.snd_una
         delivered, lost = sock.delivered, sock.lost
         news = self._learn(packet)
         if sock.rtx_queue:
-            self._clean_rtx_queue(news, prior_fack)
+            clean_rtx_queue(sock, news, prior_fack, self._tuning.mss)
+            rtt_us = learn_rtts(sock, news)
+            if rtt_us >= 0:
+                self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)
             rexmit = self._judge(packet, news, prior_una)
             if news.set_xmit_timer:
                 self._retransmit.set_timer()
@@ -155,81 +159,6 @@ class Input:
             self._congestion.cong_avoid(sock, sock.tcp_clock_cache, delivered)
             sock.snd_cwnd_stamp = sock.tcp_clock_cache // NS_PER_MS
         self._set_pacing_rate()
-
-    def _clean_rtx_queue(self, news: News, prior_fack: int) -> None:
-        """Drop what is acknowledged, and learn its round-trip times."""
-        sock = self._sock
-        queue, una = sock.rtx_queue, sock.snd_una
-        first, last, lowest, whole = 0, 0, sock.snd_nxt, 0
-        for skb in queue:
-            start, end = skb.seq, skb.end_seq
-            if end <= una:
-                whole += 1
-                acked = skb.pcount
-                sock.sk_wmem_queued -= skb.length + SKB_OVERHEAD
-            elif skb.pcount == 1 or start >= una:
-                break
-            else:
-                acked = trim_head(sock, skb, self._tuning.mss)
-                if not acked:
-                    break
-            news.data_acked = True
-            if not skb.ever_retrans and not skb.sacked:
-                last = skb.tstamp_ns
-                first = first or last
-                lowest = min(lowest, start)
-                if end <= sock.high_seq:
-                    news.orig_sack_acked = True
-            self._count_acked(skb, acked, news)
-            if end > una:
-                break
-        del queue[:whole]
-        news.reneging = bool(queue) and queue[0].sacked
-        self._learn_rtt(news, first, last)
-        if news.data_acked:
-            news.set_xmit_timer = True
-            if lowest < prior_fack:
-                check_reordering(sock, lowest, self._tuning.mss)
-
-    def _count_acked(self, skb: Skb, acked: int, news: News) -> None:
-        sock = self._sock
-        sock.packets_out -= acked
-        if skb.ever_retrans:
-            news.retrans_data_acked = True
-            if skb.retrans:
-                sock.retrans_out -= acked
-        if skb.sacked:
-            sock.sacked_out -= acked
-        else:
-            sock.delivered += acked
-            if not (skb.ever_retrans and sock.rcv_tsecr < skb.tstamp_ns // NS_PER_MS):
-                rack.advance(sock, skb)
-        if skb.lost:
-            sock.lost_out -= acked
-
-    def _learn_rtt(self, news: News, first_ns: int, last_ns: int) -> None:
-        """Learn round trips, but not of what was sent twice: Karn's algorithm."""
-        sock = self._sock
-        now_us = sock.tcp_mstamp
-        seq_rtt_us = ca_rtt_us = -1
-        if first_ns and not news.retrans_data_acked:
-            seq_rtt_us = now_us - first_ns // NS_PER_US
-            ca_rtt_us = now_us - last_ns // NS_PER_US
-        if news.first_sackt:
-            sack_rtt_us = now_us - news.first_sackt // NS_PER_US
-            ca_rtt_us = now_us - news.last_sackt // NS_PER_US
-            if seq_rtt_us < 0:
-                seq_rtt_us = sack_rtt_us
-            if not news.data_acked and sock.rtx_queue:
-                sent_us = sock.rtx_queue[0].tstamp_ns // NS_PER_US
-                news.set_xmit_timer = sack_rtt_us > now_us - sent_us
-        if seq_rtt_us < 0 and sock.rcv_tsecr and news.data_acked:
-            elapsed_ms = sock.tcp_clock_cache // NS_PER_MS - sock.rcv_tsecr
-            seq_rtt_us = ca_rtt_us = max(elapsed_ms, 1) * NS_PER_US
-        if seq_rtt_us >= 0:
-            learn_rtt(sock, seq_rtt_us, ca_rtt_us)
-        if ca_rtt_us >= 0:
-            self._congestion.pkts_acked(sock, sock.tcp_clock_cache, ca_rtt_us)
 
     def _set_pacing_rate(self) -> None:
         sock, tuning = self._sock, self._tuning

@@ -4,9 +4,8 @@ Source: net/ipv4/tcp_input.c, tcp_data_queue_ofo(), tcp_ofo_queue() and
 tcp_sack_new_ofo_skb(), Linux 6.12; RFC 2018 and RFC 2883.
 """
 
-from dataclasses import dataclass
-
 from testbed.model.packet import Block, Packet
+from testbed.model.receive_queue import Buffer
 
 _NUM_SACKS = 4  # TCP_NUM_SACKS
 #: With timestamps, an option has room for three.
@@ -15,26 +14,17 @@ _SENT = 3
 BLOCKS_EXPECTED = 2
 
 
-@dataclass(slots=True)
-class _Buffer:
-    """A run of bytes. memory: what it is charged for; it may end with a FIN."""
-
-    start: int
-    end: int
-    memory: int
-    fin: bool
-
-
 class OutOfOrder:
     """The queue, by sequence; and the blocks, the one that changed last first.
 
-    memory: bytes the queue is charged for.
+    memory: bytes the queue is charged for.  overhead: of a buffer.
     """
 
-    __slots__ = ("_blocks", "_buffers", "_dsack", "memory")
+    __slots__ = ("_blocks", "_buffers", "_dsack", "_overhead", "memory")
 
-    def __init__(self) -> None:
-        self._buffers: list[_Buffer] = []
+    def __init__(self, overhead: int) -> None:
+        self._buffers: list[Buffer] = []
+        self._overhead = overhead
         self._blocks: list[Block] = []
         self._dsack: Block | None = None
         self.memory = 0
@@ -63,27 +53,27 @@ class OutOfOrder:
                 return place >= BLOCKS_EXPECTED
         return len(self._blocks) >= BLOCKS_EXPECTED
 
-    def add(self, packet: Packet) -> None:
-        """Keep a packet from beyond the gap."""
-        start, end = packet.seq, packet.seq + packet.length + packet.fin
-        self._insert(_Buffer(start, end, packet.truesize, packet.fin), packet.length)
+    def add(self, packet: Packet) -> bool:
+        """Keep a packet from beyond the gap; tell whether as a buffer of its own."""
+        new = Buffer(packet)
+        start, end = new.start, new.end
+        is_own = self._insert(new)
         self._add_block(start, end)
+        return is_own
 
-    def _insert(self, new: _Buffer, length: int) -> None:
+    def _insert(self, new: Buffer) -> bool:
         place = len(self._buffers)
         while place and new.start < self._buffers[place - 1].start:
             place -= 1
         before = self._buffers[place - 1] if place else None
         if before is not None and new.end <= before.end:
             self._dsack = (new.start, new.end)
-            return
+            return False
         if before is not None and new.start < before.end:
             self._dsack = (new.start, before.end)
-        if before is not None and new.start == before.end:
-            before.end, before.fin = new.end, new.fin
-            before.memory += length  # what joins another leaves its overhead behind
-            self.memory += length
-            return
+        if before is not None and (memory := before.join(new, self._overhead)):
+            self.memory += memory
+            return False
         while place < len(self._buffers) and new.end > self._buffers[place].start:
             covered = self._buffers[place]
             self._extend_dsack(covered.start, min(covered.end, new.end))
@@ -93,6 +83,7 @@ class OutOfOrder:
             self.memory -= covered.memory
         self._buffers.insert(place, new)
         self.memory += new.memory
+        return True
 
     def _extend_dsack(self, start: int, end: int) -> None:
         known = self._dsack
@@ -111,18 +102,19 @@ class OutOfOrder:
                 return
         self._blocks = [(start, end), *blocks][:_NUM_SACKS]
 
-    def take(self, rcv_nxt: int) -> tuple[int, bool]:
-        """Take out what follows rcv_nxt; return the next byte expected, and a FIN."""
-        fin, twice_until = False, rcv_nxt
+    def take(self, rcv_nxt: int) -> list[Buffer]:
+        """Take out what follows rcv_nxt, in sequence."""
+        taken, twice_until = [], rcv_nxt
         while self._buffers and self._buffers[0].start <= rcv_nxt:
             buffer = self._buffers.pop(0)
             self.memory -= buffer.memory
             if buffer.start < twice_until:
                 self._extend_dsack(buffer.start, min(buffer.end, twice_until))
             if buffer.end > rcv_nxt:
-                rcv_nxt, fin = buffer.end, fin or buffer.fin
+                rcv_nxt = buffer.end
+                taken.append(buffer)
         self._blocks = [each for each in self._blocks if each[0] > rcv_nxt]
-        return rcv_nxt, fin
+        return taken
 
 
 def _joined(first: Block, rest: list[Block]) -> list[Block]:

@@ -6,6 +6,7 @@ is the kernel's, because each may end the loop.
 
 import enum
 from collections.abc import Callable
+from typing import Protocol
 
 from testbed.model import rules, sizing
 from testbed.model.cpu import NS_PER_MS, Cpu, Timer
@@ -15,7 +16,6 @@ from testbed.model.packet import (
     SKB_TRUESIZE_1,
     SYN_OPTIONS,
     TCP_HEADER,
-    Cause,
     Packet,
     Skb,
 )
@@ -24,6 +24,7 @@ from testbed.model.rules import Held, Nagle
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
 from testbed.model.validation import cwnd_validate
+from testbed.trace.causes import Cause, cause
 from testbed.units import NS_PER_S
 
 #: Segments before pacing begins: "Original sch_fq does not pace first 10 MSS".
@@ -43,14 +44,21 @@ class Pacing(enum.Enum):
     FQ = "the qdisc"
 
 
+class Progress(Protocol):
+    """What is told of new data sent, see Output."""
+
+    def __call__(self, packets_out: int, *, probing: bool) -> None:
+        """Take it."""
+
+
 class Output:
     """Cuts the write queue into packets and hands them to the device.
 
     transmit: takes each packet; False if the device's qdisc has dropped it.  sent: told
     the cause of each packet of new data.  congested: called when the qdisc is full.
     progress: called when new data has been sent, with what packets_out was before, and
-    whether it was a loss probe.  check_space: called when a packet has been sent while a
-    writer waits for room.
+    whether it was a loss probe.  check_space: called when a packet has been sent while
+    a writer waits for room.
     """
 
     __slots__ = (
@@ -96,7 +104,7 @@ class Output:
         self._transmit = transmit
         self._sent = sent
         self._congested: Callable[[], None] = _nothing
-        self._progress: Callable[[int, bool], None] = _ignore
+        self._progress: Progress = _ignore
         self._check_space: Callable[[], None] = _nothing
         self.ts_recent = 0  # ms, the last timestamp of the peer
 
@@ -104,7 +112,7 @@ class Output:
         self,
         *,
         congested: Callable[[], None],
-        progress: Callable[[int, bool], None],
+        progress: Progress,
         check_space: Callable[[], None],
     ) -> None:
         """Have these called, see the class."""
@@ -219,14 +227,15 @@ class Output:
     ) -> Held | None:
         """Cut the first skb and send it, unless TSQ keeps it."""
         sizes = (limit, quota, max_segs)
-        cause = rules.cause(self._sock, skb, sizes, self._tuning.mss) or self._built_by
+        decision = rules.decision(self._sock, skb, sizes, self._tuning.mss)
         if skb.length > limit:
             rules.fragment(self._sock, skb, limit)
         skb.pcount = segments(skb.length, self._tuning.mss)
         if self.queue_is_full(skb):
             skb.held = skb.held or Cause.TSQ
             return Held.TSQ
-        return None if self._send(skb, cause) else Held.DROPPED
+        why = cause(decision, self._built_by)
+        return None if self._send(skb, why) else Held.DROPPED
 
     def must_wait(self) -> bool:
         """Tell whether pacing says to wait: only where TCP paces itself."""
@@ -259,13 +268,13 @@ class Output:
         sock.tsq_throttled = True
         return True
 
-    def _send(self, skb: Skb, cause: Cause) -> bool:
+    def _send(self, skb: Skb, why: Cause) -> bool:
         """Send the first skb of the write queue; it is in the retransmit queue then."""
         sock = self._sock
         if not self.transmit(skb):
             return False
         if skb.length:
-            self._sent(cause)
+            self._sent(why)
         sock.snd_nxt = skb.end_seq
         sock.rtx_queue.append(sock.write_queue.popleft())
         sock.packets_out += skb.pcount
@@ -286,6 +295,7 @@ class Output:
             header += _JUMBO_OPTION
         packet = Packet(skb.seq, skb.length, skb.pcount, header)
         packet.fin = skb.fin
+        packet.overhead = skb.overhead
         packet.skb = skb
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
@@ -326,12 +336,12 @@ class Output:
         if sent:
             if sock.in_cwnd_reduction():
                 sock.prr_out += sent
-            self._progress(before, probing)
+            self._progress(before, probing=probing)
 
 
 def _nothing() -> None:
     """Be told of a full qdisc, and do nothing."""
 
 
-def _ignore(packets_out: int, probing: bool) -> None:
+def _ignore(packets_out: int, *, probing: bool) -> None:
     """Be told of progress, and do nothing."""

@@ -1,9 +1,12 @@
 """Buffers and packets: what is queued in a socket, and what crosses the path."""
 
-import enum
+from testbed.trace.causes import Cause
 
-#: SKB_TRUESIZE of an empty transmit skb: struct sk_buff 256, its head 256, its
-#: skb_shared_info 320; measured: 537 skbs of 2896 bytes fill a sndbuf of 2,000,000.
+#: The truesize of an empty transmit skb: struct sk_buff 256, and its head, 512 bytes
+#: with the skb_shared_info in it. Since Linux commit bf9f1baa279f ("net: add dedicated
+#: kmem_cache for typical/small skb->head") (in v6.3) the head is 576.
+#: measured: wmem_alloc, less what was sent last, in decisions.csv of 6.1 and of 6.12.
+KMALLOC_OVERHEAD = 768
 SKB_OVERHEAD = 832
 #: SKB_TRUESIZE(1).
 SKB_TRUESIZE_1 = 1 + 256 + 320
@@ -18,34 +21,13 @@ SACK_BLOCK = 8
 Block = tuple[int, int]
 
 
-class Cause(enum.Enum):
-    """Which rule gave a data packet its size: the first, in this order, that holds.
-
-    AUTOSIZE: it is as large as the autosize (or as sendmsg() built it to be, where that
-    is where sizes come from).  DEFER_RELEASE: it was deferred to become larger, and did
-    not.  CWND_QUOTA: it fills its share of the congestion window.  RECEIVE_WINDOW: it
-    ends where the window ends.  END_OF_DATA: the write queue ends, or Nagle cut a
-    partial segment off.  TSQ, PACING: it was cut, and then kept waiting by that rule.
-    HALF_WINDOW: its skb was built so, to at most half the receiver's window.
-    """
-
-    AUTOSIZE = "autosize"
-    DEFER_RELEASE = "defer_release"
-    CWND_QUOTA = "cwnd_quota"
-    RECEIVE_WINDOW = "receive_window"
-    END_OF_DATA = "end_of_data"
-    TSQ = "tsq"
-    PACING = "pacing"
-    HALF_WINDOW = "half_window"
-
-
 class Skb:
     """A buffer of the write queue, then of the retransmit queue.
 
     A FIN takes a place in the sequence, behind the payload.  held: the rule that last
-    kept it from being sent.  clones: how many of its packets are still in the host.
-    delivered: how many segments had been delivered when it was sent.
-    sacked, lost, retrans, ever_retrans: TCPCB_SACKED_ACKED, TCPCB_LOST,
+    kept it from being sent.  overhead: its truesize without payload.  clones: how many
+    of its packets are still in the host.  delivered: how many segments had been when it
+    was sent.  sacked, lost, retrans, ever_retrans: TCPCB_SACKED_ACKED, TCPCB_LOST,
     TCPCB_SACKED_RETRANS and TCPCB_EVER_RETRANS, include/net/tcp.h.
     """
 
@@ -57,6 +39,7 @@ class Skb:
         "held",
         "length",
         "lost",
+        "overhead",
         "pcount",
         "retrans",
         "sacked",
@@ -64,9 +47,10 @@ class Skb:
         "tstamp_ns",
     )
 
-    def __init__(self, seq: int, length: int) -> None:
+    def __init__(self, seq: int, length: int, overhead: int = SKB_OVERHEAD) -> None:
         self.seq = seq
         self.length = length
+        self.overhead = overhead
         self.pcount = 0
         self.tstamp_ns = 0  # earliest departure time
         self.clones = self.delivered = 0
@@ -82,7 +66,7 @@ class Skb:
     @property
     def truesize(self) -> int:
         """Return what it is charged to the socket for."""
-        return self.length + SKB_OVERHEAD
+        return self.length + self.overhead
 
 
 class Packet:
@@ -91,7 +75,8 @@ class Packet:
     Sequence numbers as in a Trace: 0 is the first byte of payload; a FIN takes a place
     behind it.  header: bytes of IP and TCP header.  tsval, tsecr: ms.  edt_ns: when it
     may leave.  sacks: the blocks of a SACK option, as (start, end), the newest first.
-    skb: of what it is a clone, None for a packet without payload or FIN.
+    skb: of what it is a clone, None for a packet without payload or FIN.  overhead: of
+    its skb.
     """
 
     __slots__ = (
@@ -100,6 +85,7 @@ class Packet:
         "fin",
         "header",
         "length",
+        "overhead",
         "pcount",
         "sacks",
         "seq",
@@ -122,6 +108,7 @@ class Packet:
         self.edt_ns = 0
         self.sacks: tuple[Block, ...] = ()
         self.skb: Skb | None = None
+        self.overhead = SKB_OVERHEAD
         self.syn = False
         self.fin = False
 
@@ -132,4 +119,4 @@ class Packet:
     @property
     def truesize(self) -> int:
         """Return what it is charged to whoever holds it."""
-        return self.length + SKB_OVERHEAD
+        return self.length + self.overhead

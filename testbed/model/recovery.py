@@ -9,10 +9,11 @@ import enum
 from testbed.model import rack
 from testbed.model.congestion import CongestionControl
 from testbed.model.cpu import NS_PER_MS
+from testbed.model.news import News
 from testbed.model.packet import Skb
 from testbed.model.rtt import jiffies_of
 from testbed.model.rtx_queue import mark_lost
-from testbed.model.scoreboard import News, check_reordering
+from testbed.model.scoreboard import check_reordering
 from testbed.model.sock import INFINITE_SSTHRESH, REORDERING, CaState, TcpSock
 from testbed.model.xmit_timer import Pending, XmitTimer
 
@@ -59,12 +60,17 @@ class Recovery:
             sock.retrans_stamp = 0
         elif sock.snd_una >= sock.high_seq:
             self._leave()
-        if sock.ca_state is CaState.RECOVERY:
+        return self._act(news, prior_una)
+
+    def _act(self, news: News, prior_una: int) -> Rexmit:
+        """Do what the state asks for."""
+        sock = self._sock
+        if sock.ca_state == CaState.RECOVERY:
             return self._go_on(news, prior_una)
-        if sock.ca_state is CaState.LOSS:
+        if sock.ca_state == CaState.LOSS:
             rexmit = self._process_loss(news)
             self.identify_loss(news)
-            if sock.ca_state is not CaState.OPEN and not news.lost_retrans:
+            if not self._sock.is_open() and not news.lost_retrans:
                 return rexmit
         if sock.ca_state <= CaState.DISORDER:
             self._try_undo_dsack()
@@ -118,9 +124,8 @@ class Recovery:
         sock.rack.advanced = False
         wait_us = rack.detect_loss(sock)
         if wait_us:
-            self._timer.reset(
-                Pending.REO_TIMEOUT, jiffies_of(wait_us + _TIMEOUT_MIN_US)
-            )
+            wait = jiffies_of(wait_us + _TIMEOUT_MIN_US)
+            self._timer.reset(Pending.REO_TIMEOUT, wait)
             news.set_xmit_timer = False
         if before > sock.retrans_out:
             news.lost_retrans = True
@@ -338,21 +343,26 @@ class Recovery:
 
     def _process_loss(self, news: News) -> Rexmit:
         sock = self._sock
-        recovered = sock.snd_una >= sock.high_seq
         if news.una_advanced and self._try_undo_loss(frto=False):
             return Rexmit.NONE
-        if sock.frto:
-            if news.orig_sack_acked and self._try_undo_loss(frto=True):
-                return Rexmit.NONE
-            if sock.snd_nxt > sock.high_seq:
-                if news.data_sacked or news.dupack:
-                    sock.frto = False
-            elif news.una_advanced and not recovered:
-                sock.high_seq = sock.snd_nxt
-                if sock.write_queue and sock.wnd_end > sock.snd_nxt:
-                    return Rexmit.NEW
-                sock.frto = False
-        if recovered:
+        if sock.frto and (rexmit := self._doubt_timeout(news)) is not None:
+            return rexmit
+        if sock.snd_una >= sock.high_seq:
             self._try_undo_recovery()
             return Rexmit.NONE
         return Rexmit.LOST
+
+    def _doubt_timeout(self, news: News) -> Rexmit | None:
+        """Find out whether the timeout was right; None: go on recovering."""
+        sock = self._sock
+        if news.orig_sack_acked and self._try_undo_loss(frto=True):
+            return Rexmit.NONE
+        if sock.snd_nxt > sock.high_seq:
+            if news.data_sacked or news.dupack:
+                sock.frto = False
+        elif news.una_advanced and sock.snd_una < sock.high_seq:
+            sock.high_seq = sock.snd_nxt
+            if sock.write_queue and sock.wnd_end > sock.snd_nxt:
+                return Rexmit.NEW
+            sock.frto = False
+        return None

@@ -47,24 +47,27 @@ class Retransmit:
         sock = self._sock
         head = sock.rtx_queue[0] if sock.rtx_queue else None
         max_segs = self._output.max_segs()
-        restart, place = False, 0
+        place = 0
         while place < len(sock.rtx_queue):  # which cutting a packet makes longer
             skb = sock.rtx_queue[place]
             place += 1
             segs = min(sock.snd_cwnd - sock.in_flight(), max_segs)
             if segs <= 0 or sock.retrans_out >= sock.lost_out:
                 break
-            if not skb.lost or skb.sacked or skb.retrans:
-                continue
-            if self._output.must_wait() or self._output.queue_is_full(skb, again=True):
-                break
-            if not self._send_again(skb, segs):
-                break
-            if sock.in_cwnd_reduction():
-                sock.prr_out += skb.pcount
-            if skb is head and self._timer.pending is not Pending.REO_TIMEOUT:
-                restart = True
-        if restart:
+            if skb.lost and not skb.sacked and not skb.retrans:
+                if not self._may_leave(skb) or not self._send_again(skb, segs):
+                    break
+                self._count(skb, is_head=skb is head)
+
+    def _may_leave(self, skb: Skb) -> bool:
+        output = self._output
+        return not output.must_wait() and not output.queue_is_full(skb, again=True)
+
+    def _count(self, skb: Skb, *, is_head: bool) -> None:
+        sock = self._sock
+        if sock.in_cwnd_reduction():
+            sock.prr_out += skb.pcount
+        if is_head and self._timer.pending is not Pending.REO_TIMEOUT:
             self._reset(Pending.RETRANS, sock.icsk_rto)
 
     def _send_again(self, skb: Skb, segs: int) -> bool:
@@ -100,7 +103,7 @@ class Retransmit:
         skb.ever_retrans = True
         return sent
 
-    def progress(self, packets_out: int, probing: bool) -> None:
+    def progress(self, packets_out: int, *, probing: bool) -> None:
         """Set the timer for new data, packets_out being what was there before."""
         if not packets_out or self._timer.pending is Pending.LOSS_PROBE:
             self.rearm_rto()

@@ -4,7 +4,7 @@ Source: net/ipv4/tcp_output.c (tcp_fragment, tcp_adjust_pcount, tcp_trim_head) a
 tcp_input.c (tcp_mark_skb_lost), Linux 6.12.
 """
 
-from testbed.model.packet import SKB_OVERHEAD, Skb
+from testbed.model.packet import Skb
 from testbed.model.sock import TcpSock
 
 
@@ -24,7 +24,7 @@ def mark_lost(sock: TcpSock, skb: Skb) -> None:
 
 def fragment(sock: TcpSock, skb: Skb, length: int, mss: int) -> Skb:
     """Cut a packet under way in two; return the second half: tcp_fragment()."""
-    rest = Skb(skb.seq + length, skb.length - length)
+    rest = Skb(skb.seq + length, skb.length - length, skb.overhead)
     rest.fin, skb.fin = skb.fin, False
     rest.tstamp_ns = skb.tstamp_ns
     rest.sacked, rest.lost = skb.sacked, skb.lost
@@ -35,7 +35,7 @@ def fragment(sock: TcpSock, skb: Skb, length: int, mss: int) -> Skb:
     rest.pcount = segments(rest.length, mss)
     adjust_pcount(sock, skb, before - skb.pcount - rest.pcount)
     sock.rtx_queue.insert(sock.rtx_queue.index(skb) + 1, rest)
-    sock.sk_wmem_queued += SKB_OVERHEAD
+    sock.sk_wmem_queued += rest.overhead
     return rest
 
 

@@ -6,41 +6,14 @@ that is sent shows; the model does not. Start with tag.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from testbed.model import rack
+from testbed.model.news import News
 from testbed.model.packet import Block, Skb
 from testbed.model.rtx_queue import fragment
 from testbed.model.sock import TcpSock
 
 _MAX_REORDERING = 300  # tcp_max_reordering
-
-
-@dataclass(slots=True)
-class News:
-    """What one ACK brings: the FLAG_s of tcp_ack() and struct tcp_sacktag_state.
-
-    first_sackt, last_sackt: when the first and the last segment newly sacked, and never
-    sent again, were sent; 0 if none.  reord: the lowest of them in a hole.
-    """
-
-    una_advanced: bool = False
-    win_update: bool = False
-    data_acked: bool = False
-    data_sacked: bool = False
-    retrans_data_acked: bool = False
-    orig_sack_acked: bool = False
-    dsacking: bool = False
-    dsack_tlp: bool = False
-    reneging: bool = False
-    ece: bool = False
-    set_xmit_timer: bool = False
-    lost_retrans: bool = False
-    dupack: bool = False
-    first_sackt: int = 0
-    last_sackt: int = 0
-    sack_delivered: int = 0
-    reord: int = 0
 
 
 def tag(
@@ -58,7 +31,7 @@ def tag(
         and end > prior_una
     ]
     for start, end, is_dup in sorted(blocks):
-        _walk(sock, start, end, is_dup, mss, news)
+        _walk(sock, start, end, mss, news, is_dup=is_dup)
     check_reordering(sock, news.reord, mss)
     return news
 
@@ -116,7 +89,7 @@ def _count_dsack(sock: TcpSock, start: int, end: int, mss: int, news: News) -> i
 
 
 def _walk(
-    sock: TcpSock, start: int, end: int, is_dup: bool, mss: int, news: News
+    sock: TcpSock, start: int, end: int, mss: int, news: News, *, is_dup: bool
 ) -> None:
     queue, place = sock.rtx_queue, 0
     while place < len(queue) and queue[place].seq < end:
@@ -125,7 +98,7 @@ def _walk(
         if skb.end_seq <= start or (skb.sacked and not is_dup):
             continue
         if _cut_to_block(sock, skb, start, end, mss):
-            _tag_one(sock, skb, is_dup, news)
+            _tag_one(sock, skb, news, is_dup=is_dup)
 
 
 def _cut_to_block(sock: TcpSock, skb: Skb, start: int, end: int, mss: int) -> bool:
@@ -150,7 +123,7 @@ def _cut_to_block(sock: TcpSock, skb: Skb, start: int, end: int, mss: int) -> bo
     return begins
 
 
-def _tag_one(sock: TcpSock, skb: Skb, is_dup: bool, news: News) -> None:
+def _tag_one(sock: TcpSock, skb: Skb, news: News, *, is_dup: bool) -> None:
     # As tcp_sacktag_one() does.
     marker = sock.undo_marker
     if is_dup and skb.ever_retrans:

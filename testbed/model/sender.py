@@ -8,7 +8,7 @@ from testbed.model.cubic import Cubic
 from testbed.model.features import Features
 from testbed.model.input import Input
 from testbed.model.output import Output, Pacing
-from testbed.model.packet import Cause, Packet
+from testbed.model.packet import Packet
 from testbed.model.recovery import Recovery
 from testbed.model.retransmit import Retransmit
 from testbed.model.settings import Tuning, mss_option_of, tuning_of
@@ -16,6 +16,7 @@ from testbed.model.sock import TcpSock
 from testbed.model.writer import Writer
 from testbed.model.xmit_timer import XmitTimer
 from testbed.spec.experiment import Variant
+from testbed.trace.causes import Cause
 
 
 class Sender:
@@ -58,7 +59,7 @@ class Sender:
             features=features,
         )
         congestion = _congestion(work.congestion, features, tuning, pacing)
-        timer = XmitTimer(cpu, lambda pending: retransmit.expired(pending))
+        timer = XmitTimer(cpu)
         recovery = Recovery(
             self.sock, congestion=congestion, timer=timer, mss=tuning.mss
         )
@@ -82,6 +83,7 @@ class Sender:
             locked=work.sndbuf is not None,
             writeable=lambda: cpu.wake(self.writer.resume),
         )
+        timer.tell(retransmit.expired)
         self.output.tell(
             congested=recovery.enter_cwr,
             progress=retransmit.progress,

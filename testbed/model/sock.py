@@ -31,8 +31,9 @@ class CaState(enum.IntEnum):
 class Rack:
     """What RACK knows: of the packets delivered, the one that was sent last.
 
-    mstamp: when it was sent, us.  prior_delivered: what was delivered then.  reo_wnd_steps: quarters of min_rtt to wait for
-    packets that come late.  Source: struct tcp_rack, include/linux/tcp.h.
+    mstamp: when it was sent, us.  prior_delivered: what was delivered then.
+    reo_wnd_steps: quarters of min_rtt to wait for packets that come late.
+    Source: struct tcp_rack, include/linux/tcp.h.
     """
 
     __slots__ = (
@@ -183,6 +184,10 @@ class TcpSock:
     def highest_sack_seq(self) -> int:
         """Return what follows the highest segment sacked."""
         return self.sack_high if self.sacked_out else self.snd_una
+
+    def is_open(self) -> bool:
+        """Tell whether nothing out of the ordinary goes on."""
+        return self.ca_state == CaState.OPEN
 
     def in_cwnd_reduction(self) -> bool:
         """Tell whether PRR sets cwnd: tcp_in_cwnd_reduction()."""

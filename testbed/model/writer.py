@@ -7,7 +7,7 @@ from testbed.model import sizing
 from testbed.model.cpu import Cpu
 from testbed.model.features import Features, Sizing
 from testbed.model.output import Output
-from testbed.model.packet import SKB_OVERHEAD, Skb
+from testbed.model.packet import Skb
 from testbed.model.rules import Nagle
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
@@ -29,7 +29,6 @@ class Writer:
         "_sock",
         "_tuning",
         "_unflushed",
-        "_waits",
         "_workload",
         "done",
     )
@@ -53,7 +52,6 @@ class Writer:
         self._begin_ns = 0
         self._left = 0  # bytes of this send() not yet in the socket
         self._unflushed = 0  # skbs since
-        self._waits = False
         self.done = False
 
     def begin(self) -> None:
@@ -64,9 +62,6 @@ class Writer:
 
     def resume(self) -> None:
         """Go on writing after a wait for room."""
-        if False:
-            self._waits = False
-            self._cpu.paid_clock()
         lock = self._sock.sk_lock
         while not self.done:
             lock.own()
@@ -103,8 +98,9 @@ class Writer:
                 if self._flush():
                     goal = self._size_goal()
                     continue
-                sock.write_queue.append(Skb(sock.write_seq, 0))
-                sock.sk_wmem_queued += SKB_OVERHEAD
+                overhead = self._features.skb_overhead
+                sock.write_queue.append(Skb(sock.write_seq, 0, overhead))
+                sock.sk_wmem_queued += overhead
                 self._unflushed += 1
                 room = goal
             self._copy(min(room, self._left))
@@ -147,7 +143,6 @@ class Writer:
     def _wait(self, goal: int, *, copied: bool) -> None:
         sock = self._sock
         sock.nospace = True
-        self._waits = True
         if copied:
             self._push(goal, Nagle.OFF)
 
@@ -177,8 +172,9 @@ class Writer:
         sock = self._sock
         sock.sk_lock.own()
         if not sock.write_queue:
-            sock.write_queue.append(Skb(sock.write_seq, 0))
-            sock.sk_wmem_queued += SKB_OVERHEAD
+            overhead = self._features.skb_overhead
+            sock.write_queue.append(Skb(sock.write_seq, 0, overhead))
+            sock.sk_wmem_queued += overhead
         sock.write_queue[-1].fin = True
         sock.write_seq += 1
         self._output.write_xmit(Nagle.OFF)

@@ -33,15 +33,19 @@ def wheel_expiry(expires: int, now: int) -> int:
 
 
 class XmitTimer:
-    """Runs expired when its time has come. Times in jiffies of 1 ms."""
+    """Calls whoever wants to be told when its time has come. Times in jiffies."""
 
     __slots__ = ("_cpu", "_expired", "_timer", "pending")
 
-    def __init__(self, cpu: Cpu, expired: Callable[[Pending], None]) -> None:
+    def __init__(self, cpu: Cpu) -> None:
         self._cpu = cpu
-        self._expired = expired
+        self._expired: Callable[[Pending], None] = _ignore
         self._timer = Timer(self._run)
         self.pending: Pending | None = None
+
+    def tell(self, expired: Callable[[Pending], None]) -> None:
+        """Have this called with what the timer was set for."""
+        self._expired = expired
 
     def reset(self, pending: Pending, after: int) -> None:
         """Set the timer, whatever it was set for."""
@@ -60,3 +64,7 @@ class XmitTimer:
     def _expire(self) -> None:
         if self.pending is not None:
             self._expired(self.pending)
+
+
+def _ignore(pending: Pending) -> None:
+    """Be told, and do nothing."""

@@ -5,9 +5,10 @@ import pytest
 from testbed.model.cpu import Cpu, Machine
 from testbed.model.features import Defer, Features, Sizing
 from testbed.model.output import Output, Pacing
-from testbed.model.packet import Cause, Packet, Skb
+from testbed.model.packet import Packet, Skb
 from testbed.model.rules import Nagle
 from testbed.model.sock import TcpSock
+from testbed.trace.causes import Cause
 from tests.model.scenarios import TUNING
 
 MSS = TUNING.mss
@@ -21,6 +22,7 @@ class Bench:
 
     def __init__(self, features: Features, pacing: Pacing = Pacing.FQ) -> None:
         self.packets: list[Packet] = []
+        self.has_room = True
         self.causes: list[Cause] = []
         self.cpu = Cpu(Machine(tick=1, min_delta=0), NOW)
         self.sock = sock = TcpSock(1 << 20)
@@ -35,9 +37,13 @@ class Bench:
             features=features,
             pacing=pacing,
             family=4,
-            transmit=self.packets.append,
+            transmit=self.take,
             sent=self.causes.append,
         )
+
+    def take(self, packet: Packet) -> bool:
+        self.packets.append(packet)
+        return self.has_room
 
     def queue(self, *lengths: int) -> None:
         for length in lengths:
@@ -144,9 +150,26 @@ def test_a_packet_gone_wakes_a_throttled_sender(
     bench.queue(40 * MSS, MSS)
     bench.output.write_xmit(Nagle.ON)
     bench.cpu.in_ksoftirqd = in_ksoftirqd
-    bench.output.done(bench.packets[0].truesize)
+    bench.output.done(bench.packets[0])
 
     assert bench.sock.tsq_throttled == bool(left)
+
+
+def test_what_the_qdisc_drops_stays_in_the_write_queue() -> None:
+    bench = Bench(Features())
+    told: list[str] = []
+    bench.output.tell(
+        congested=lambda: told.append("congested"),
+        progress=lambda packets_out, probing: told.append("progress"),
+        check_space=lambda: None,
+    )
+    bench.has_room = False
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert told == ["congested"]
+    assert (bench.sock.packets_out, bench.sock.sk_wmem_alloc) == (0, 1)
+    assert sum(skb.length for skb in bench.sock.write_queue) == 41 * MSS
 
 
 def test_pacing_begins_with_the_tenth_segment() -> None:

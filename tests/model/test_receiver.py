@@ -1,5 +1,6 @@
 from testbed.model.cpu import Cpu, Machine
 from testbed.model.packet import Packet
+from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 
 MS = 1_000_000
@@ -12,13 +13,9 @@ class Bench:
     def __init__(self, *, rcvbuf: int | None = None) -> None:
         self.cpu = Cpu(Machine(tick=1, min_delta=0), 5 * MS)
         self.sent: list[Packet] = []
+        self.sock = RcvSock(mss=1448, rmem=RMEM, rcvbuf=rcvbuf, skb_overhead=832)
         self.receiver = Receiver(
-            cpu=self.cpu,
-            mss=1448,
-            rmem=RMEM,
-            rcvbuf=rcvbuf,
-            header=52,
-            transmit=self.sent.append,
+            self.sock, cpu=self.cpu, header=52, transmit=self.sent.append
         )
         syn = Packet(0, 0, 1, 60)
         syn.syn = True

@@ -9,7 +9,7 @@ def a_sock(packets_out: int) -> TcpSock:
     sock = TcpSock(1 << 20)
     sock.snd_cwnd, sock.snd_ssthresh = 100, 50
     sock.packets_out, sock.snd_nxt = packets_out, packets_out * 1448
-    sock.srtt_us = 40_000 << 3
+    sock.icsk_rto = 240
     return sock
 
 

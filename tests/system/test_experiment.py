@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.trace.capture import read_capture
+from testbed.trace.decisions import read_decisions
+
 pytestmark = pytest.mark.guest
 CHECKOUT = Path(__file__).parent.parent.parent
 
@@ -117,6 +120,28 @@ def test_the_model_predicts_the_kernels_packets(answer, tmp_path) -> None:
 
     matches = [each["match"] for each in json.loads(done.stdout)["predictions"]]
     assert [each["match"] >= 0.99 for each in matches] == [True, True]
+
+
+def test_kernel_and_model_name_the_same_rules(answer, tmp_path) -> None:
+    done = run_testbed("model", "refine-tso-autosizing", "--json", cwd=tmp_path)
+
+    predictions = json.loads(done.stdout)["predictions"]
+    said = {run["variant"]: run["attribution"] for run in answer["runs"]}
+    assert said == {
+        each["variant"]: pytest.approx(each["attribution"], abs=0.01)
+        for each in predictions
+    }
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["before", "after"])
+def test_the_kernel_decides_on_every_packet_of_the_capture(answer, side) -> None:
+    run = answer["runs"][side]
+
+    decided = read_decisions(Path(run["folder"]) / "decisions.csv")
+
+    (trace,) = read_capture(Path(run["captures"]["sender"])).traces
+    assert decided.seq.tolist() == trace.seq.tolist()
+    assert decided.length.tolist() == trace.length.tolist()
 
 
 def test_the_same_seed_gives_the_same_bytes_with_both_cores_busy(

@@ -1,0 +1,164 @@
+"""When the receiver acknowledges: at once, later, or for several at a time.
+
+Source: net/ipv4/tcp_input.c (__tcp_ack_snd_check), tcp_output.c (tcp_send_ack,
+tcp_send_delayed_ack) and tcp_timer.c, Linux 6.12. Start with Acks.check.
+"""
+
+from collections.abc import Callable
+
+from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu, Timer
+from testbed.model.packet import SACK_BLOCK, SACK_OPTION, Packet
+from testbed.model.rcv_sock import ATO_MIN_MS, MAX_SCALED, RcvSock
+
+_DELACK_MAX_MS = 200
+_FASTRETRANS_THRESH = 3
+_COMP_SACK_NR = 44  # tcp_comp_sack_nr, _delay_ns and _slack_ns
+_COMP_SACK_DELAY_NS = NS_PER_MS
+_COMP_SACK_SLACK_NS = 100 * NS_PER_US
+
+
+class Acks:
+    """Sends the ACKs of one receiver. header: bytes of IP and TCP header of one."""
+
+    __slots__ = (
+        "_compressed",
+        "_compressed_rcv_nxt",
+        "_compressing",
+        "_cpu",
+        "_delack",
+        "_dup_acks",
+        "_header",
+        "_sock",
+        "_transmit",
+    )
+
+    def __init__(
+        self,
+        sock: RcvSock,
+        *,
+        cpu: Cpu,
+        header: int,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self._sock = sock
+        self._cpu = cpu
+        self._header = header
+        self._transmit = transmit
+        self._delack = Timer(self._delack_expired)
+        self._compressing = Timer(self._compression_expired)
+        self._compressed = self._dup_acks = 0
+        self._compressed_rcv_nxt = -1
+
+    def check(self) -> None:
+        """Acknowledge a packet now or later."""
+        sock = self._sock
+        unread = sock.rcv_nxt - sock.copied_seq
+        if (
+            (
+                sock.rcv_nxt - sock.rcv_wup > sock.rcv_mss
+                and (unread < 1 or sock.select_window() >= sock.rcv_wnd)
+            )
+            or sock.quick
+            or sock.now
+        ):
+            # Since Linux commit 133c4c0d3717 ("tcp: defer regular ACK while processing
+            # socket backlog") (in v6.7)
+            if sock.sk_lock.owned:
+                sock.sk_lock.put_off(self._send_deferred)
+            else:
+                self.send()
+        elif sock.ofo:
+            self._compress()
+        else:
+            self._send_later()
+
+    def _send_deferred(self) -> None:
+        if self._sock.scheduled:
+            self.send()
+
+    def send(self, *, fin: bool = False) -> None:
+        """Send an ACK: tcp_send_ack(), tcp_select_window()."""
+        sock = self._sock
+        current = sock.receive_window()
+        window = sock.select_window()
+        unit = 1 << sock.rcv_wscale
+        if window < current:
+            window = -(-current // unit) * unit
+        sock.rcv_wnd = window
+        sock.rcv_wup = sock.rcv_nxt
+        self._leave_quickack()
+        sock.scheduled = sock.pushed = sock.now = False
+        self._cpu.cancel(self._delack)
+        if self._compressed:
+            self._compressed = 0
+            self._cpu.cancel(self._compressing)
+        packet = Packet(0, 0, 1, self._header)
+        packet.sacks = sacks = sock.ofo.sacks()
+        if sacks:
+            packet.header += SACK_OPTION + SACK_BLOCK * len(sacks)
+        packet.ack = sock.rcv_nxt
+        packet.fin = fin
+        packet.window = min(window, MAX_SCALED << sock.rcv_wscale) // unit * unit
+        packet.tsval = self._cpu.clock // NS_PER_MS
+        packet.tsecr = sock.ts_recent
+        self._transmit(packet)
+
+    def _leave_quickack(self) -> None:
+        # As tcp_dec_quickack_mode() does.
+        sock = self._sock
+        if not sock.quick:
+            return
+        spent = int(sock.scheduled)
+        if spent >= sock.quick:
+            sock.quick = 0
+            sock.ato = ATO_MIN_MS
+        else:
+            sock.quick -= spent
+
+    def _compress(self) -> None:
+        # Linux commit 5d9f4262b7ea ("tcp: add SACK compression") (in v4.18)
+        sock = self._sock
+        if self._compressed >= _COMP_SACK_NR:
+            self.send()
+            return
+        if self._compressed_rcv_nxt != sock.rcv_nxt:
+            self._compressed_rcv_nxt = sock.rcv_nxt
+            self._dup_acks = 0
+        if self._dup_acks < _FASTRETRANS_THRESH:
+            self._dup_acks += 1
+            self.send()
+            return
+        self._compressed += 1
+        if not self._compressing.serial:
+            rtt = min(sock.rtt_us, sock.srtt_us or sock.rtt_us)
+            delay = min(_COMP_SACK_DELAY_NS, rtt * (NS_PER_US >> 3) // 20)
+            hard_ns = self._cpu.clock + delay + _COMP_SACK_SLACK_NS
+            self._cpu.start(self._compressing, hard_ns)
+
+    def _compression_expired(self) -> None:
+        self._cpu.tasklet(self.send_compressed)
+
+    def send_compressed(self) -> None:
+        """Send the ACK that several have waited for, if they have."""
+        if self._compressed:
+            self.send()
+
+    def _send_later(self) -> None:
+        # As tcp_send_delayed_ack() does.
+        sock = self._sock
+        jiffies = self._cpu.clock // NS_PER_MS
+        ato = min(sock.ato, sock.ato_max)
+        due = jiffies + ato
+        if self._delack.serial:
+            if sock.delack_ms <= jiffies + (ato >> 2):
+                self.send()
+                return
+            due = min(due, sock.delack_ms)
+        sock.delack_ms = due
+        self._cpu.start(self._delack, due * NS_PER_MS)
+
+    def _delack_expired(self) -> None:
+        sock = self._sock
+        if sock.scheduled:
+            sock.ato = min(sock.ato << 1, _DELACK_MAX_MS)
+            self._cpu.transmit_later(self.send)
