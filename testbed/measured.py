@@ -15,6 +15,8 @@ class MeasuredRun:
     trace: the stream's packets at the sender, where TSO sizes are seen.  metrics: by
     contract name.  counters: "sender" and "receiver" to nstat name to delta; nstat
     leaves out what did not move.  known_counters: all that the kernel has.
+    attribution: the share of data packets by the rule that gave their size, as the
+    kernel's own tracepoint says; None when unknown.
     """
 
     run: Run
@@ -23,6 +25,7 @@ class MeasuredRun:
     counters: Mapping[str, Mapping[str, int]]
     known_counters: frozenset[str]
     tcp_info: tuple[Mapping[str, int], ...]
+    attribution: Mapping[str, float] | None = None
 
     def value(self, metric: str, on: str) -> float | None:
         """Return one figure for a metric (its mean) or a counter; None if unknown."""
@@ -31,3 +34,9 @@ class MeasuredRun:
         if metric in self.known_counters:
             return float(self.counters[on].get(metric, 0))
         return None
+
+    def sample_before(self, since_start_ns: int) -> Mapping[str, int] | None:
+        """Return the last TCP_INFO sample by a time since the trace began, if any."""
+        until = self.trace.start_ns + since_start_ns
+        known = [each for each in self.tcp_info if each["time_ns"] <= until]
+        return known[-1] if known else None

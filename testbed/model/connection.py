@@ -8,6 +8,7 @@ from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
 from testbed.model.settings import mss_of, sysctls_of
+from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
@@ -39,16 +40,27 @@ class Connection:
         "_sample_every",
         "_sampler",
         "_sender",
+        "_watch",
         "causes",
         "record",
+        "watched",
     )
 
-    def __init__(self, variant: Variant, features: Features, machine: Machine) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        features: Features,
+        machine: Machine,
+        watch: int | None = None,
+    ) -> None:
         self.record = Record()
         self.causes: list[Cause] = []
+        self.watched: dict[str, int] | None = None
+        self._watch = watch
+        sent = self.causes.append if watch is None else self._note
         self._cpu = cpu = Cpu(machine, _START_NS)
         self._sender = Sender(
-            variant, features, cpu=cpu, transmit=self._transmit, sent=self.causes.append
+            variant, features, cpu=cpu, transmit=self._transmit, sent=sent
         )
         self._fq = _fq(variant, cpu, self._leave)
         path = variant.path
@@ -72,6 +84,11 @@ class Connection:
         """Connect, and run until nothing is left to happen."""
         self._sender.output.send_bare(syn=True)
         self._cpu.run()
+
+    def _note(self, cause: Cause) -> None:
+        if len(self.causes) == self._watch:
+            self.watched = state_of(self._sender.sock)
+        self.causes.append(cause)
 
     def _transmit(self, packet: Packet) -> None:
         self.record.counts("sender", packet)
