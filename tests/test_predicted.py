@@ -1,4 +1,4 @@
-"""Predictions: their figures, how they are held against a trace, what is not reached."""
+"""Predictions: their figures, how they fit a trace, and what is not reached."""
 
 from dataclasses import replace
 
