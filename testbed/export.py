@@ -44,6 +44,7 @@ def run_json(measured: MeasuredRun) -> dict[str, Any]:
         "kernel": encode(run.kernel),
         "counters": encode(measured.counters),
         "metrics": metrics_json(measured.metrics),
+        "attribution": encode(measured.attribution),
         "captures": {
             where: str(run.capture(where)) for where in ("sender", "receiver")
         },

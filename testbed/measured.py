@@ -1,11 +1,19 @@
 """A run measured: its stored facts, and the metrics recomputed from its captures."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from testbed.store import Run
+from testbed.trace.causes import Cause
+from testbed.trace.decisions import Decisions, causes, read_decisions
 from testbed.trace.measurement import Measurement
 from testbed.trace.trace import Trace
+
+#: The rule of packets whose decision did not fit the kernel's buffer.
+LOST = "lost"
+#: The switch of tcp-sendmsg-autosize.patch: what sizes an skb that is sent as it is.
+_SENDMSG_AUTOSIZE = "tcp.sendmsg_autosize"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +22,9 @@ class MeasuredRun:
 
     trace: the stream's packets at the sender, where TSO sizes are seen.  metrics: by
     contract name.  counters: "sender" and "receiver" to nstat name to delta; nstat
-    leaves out what did not move.  known_counters: all that the kernel has.
-    attribution: the share of data packets by the rule that gave their size, as the
-    kernel's own tracepoint says; None when unknown.
+    leaves out what did not move.  known_counters: all that the kernel has.  decisions:
+    what the kernel said of each packet's size; attribution: the share of data packets
+    that each rule gave theirs; both None where the kernel did not say.
     """
 
     run: Run
@@ -25,6 +33,7 @@ class MeasuredRun:
     counters: Mapping[str, Mapping[str, int]]
     known_counters: frozenset[str]
     tcp_info: tuple[Mapping[str, int], ...]
+    decisions: Decisions | None = None
     attribution: Mapping[str, float] | None = None
 
     def value(self, metric: str, on: str) -> float | None:
@@ -40,3 +49,18 @@ class MeasuredRun:
         until = self.trace.start_ns + since_start_ns
         known = [each for each in self.tcp_info if each["time_ns"] <= until]
         return known[-1] if known else None
+
+
+def decisions_of(run: Run) -> Decisions | None:
+    """Return what the kernel said of a run's packets, None where it did not say."""
+    return read_decisions(run.decisions()) if run.decisions().is_file() else None
+
+
+def attribution_of(run: Run, decisions: Decisions) -> dict[str, float]:
+    """Return the share of a run's data packets that each rule gave their size."""
+    by_sendmsg = run.environment()["switches"].get(_SENDMSG_AUTOSIZE) == "Y"
+    built_by = Cause.AUTOSIZE if by_sendmsg else Cause.HALF_WINDOW
+    counted = Counter(cause.value for cause in causes(decisions, built_by))
+    counted[LOST] = run.lost_decisions()
+    rules = (*(cause.value for cause in Cause), LOST)
+    return {rule: counted[rule] / counted.total() for rule in rules if counted[rule]}

@@ -32,7 +32,7 @@ from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Machine
 from testbed.machine.uml import UmlMachine
-from testbed.measured import MeasuredRun
+from testbed.measured import MeasuredRun, attribution_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
 from testbed.process import Stop
 from testbed.report.page import render
@@ -177,6 +177,7 @@ def measure_run(run: Run) -> MeasuredRun:
         wrong = [*capture.warnings, f"{capture.dropped} packets dropped", "no data"]
         raise StoreError(f"{run.capture('sender')}: {wrong[0]}")
     traces = capture.traces
+    decisions = decisions_of(run)
     return MeasuredRun(
         run=run,
         trace=max(traces, key=lambda trace: int(trace.length.sum())),
@@ -184,6 +185,8 @@ def measure_run(run: Run) -> MeasuredRun:
         counters=run.counters(),
         known_counters=frozenset(run.environment()["counters"]),
         tcp_info=tuple(run.tcp_info()),
+        decisions=decisions,
+        attribution=None if decisions is None else attribution_of(run, decisions),
     )
 
 

@@ -82,6 +82,14 @@ class Run:
         """Return what the run ran on, as the lab described it."""
         return dict(self._read("environment.json"))
 
+    def decisions(self) -> Path:
+        """Return what the kernel said of each packet's size; no file: it did not."""
+        return self.folder / "decisions.csv"
+
+    def lost_decisions(self) -> int:
+        """Return how many packets' decisions did not fit the kernel's buffer."""
+        return int(self._read("decisions.json")["lost"])
+
     def _read(self, name: str) -> Any:  # JSON
         return _read_json(self.folder / name)
 

@@ -1,5 +1,6 @@
 """The pipeline, on a machine that runs nothing."""
 
+import json
 import os
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -210,6 +211,64 @@ def test_a_counter_the_kernel_does_not_have_is_not_comparable(tmp_path) -> None:
     folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
 
     assert result_of(folder).verdicts[0].kind is VerdictKind.NOT_COMPARABLE
+
+
+DECISIONS = """\
+sport,dport,seq,length,queued,limit,cwnd_quota,max_segs,mss_now,tail,held,wnd_end,\
+snd_una,snd_cwnd,snd_ssthresh,packets_out,pacing_rate,srtt_us,min_rtt,wmem_alloc
+1,2,0,100,100,1460,10,2,1460,1,0,65535,0,10,9,0,1,1,1,1
+1,2,100,2920,2920,2920,10,2,1460,0,0,65535,0,10,9,1,1,1,1,1
+1,2,3020,100,100,1460,10,2,1460,0,0,65535,0,10,9,1,1,1,1,1
+"""
+
+
+def decided(folder: Path, *, lost: int, switches: dict[str, str]) -> None:
+    """Have the kernel say why the packets of the run "before" have their sizes."""
+    run = folder / "before" / "1"
+    (run / "decisions.csv").write_text(DECISIONS)
+    (run / "decisions.json").write_text(json.dumps({"lost": lost}))
+    environment = json.loads((run / "environment.json").read_text())
+    environment["switches"] = switches
+    (run / "environment.json").write_text(json.dumps(environment))
+
+
+@pytest.mark.parametrize(
+    ("lost", "switches", "shares"),
+    [
+        pytest.param(
+            0,
+            {},
+            {"autosize": 1 / 3, "end_of_data": 1 / 3, "half_window": 1 / 3},
+            id="all-known",
+        ),
+        pytest.param(
+            1,
+            {"tcp.sendmsg_autosize": "N"},
+            {"autosize": 1 / 4, "end_of_data": 1 / 4, "half_window": 1 / 4}
+            | {"lost": 1 / 4},
+            id="one-lost",
+        ),
+        pytest.param(
+            0,
+            {"tcp.sendmsg_autosize": "Y"},
+            {"autosize": 2 / 3, "end_of_data": 1 / 3},
+            id="built-to-the-autosize",
+        ),
+    ],
+)
+def test_the_kernel_says_which_rules_sized_its_packets(
+    tmp_path, lost, switches, shares
+) -> None:
+    plan = a_plan(tmp_path, FakeMachine())
+    folder = record(an_experiment(), KERNELS, plan, SilentWatch())
+    decided(folder, lost=lost, switches=switches)
+
+    before, after = result_of(folder).runs
+
+    assert before.attribution == shares
+    assert before.decisions is not None
+    assert before.decisions.seq.tolist() == [0, 100, 3020]
+    assert (after.decisions, after.attribution) == (None, None)
 
 
 def test_a_run_with_a_variant_gone_is_never_measured(tmp_path) -> None:

@@ -14,6 +14,7 @@ from testbed.errors import InfrastructureError
 from testbed.lab.capture import check_drops, record
 from testbed.lab.child import Child, child_on
 from testbed.lab.clock import be_punctual, sleep_to_grid
+from testbed.lab.decisions import recording, save
 from testbed.lab.environment import describe
 from testbed.lab.files import write_json
 from testbed.lab.net import Network, running
@@ -24,7 +25,7 @@ from testbed.lab.settings import (
     check_mtu,
     check_path,
 )
-from testbed.lab.traffic import receive, send
+from testbed.lab.traffic import PORT, receive, send
 from testbed.spec.experiment import Variant
 
 #: In virtual time each stage starts when the clock reads a multiple of its grid. How
@@ -50,7 +51,8 @@ def run_variant(
     """Run a variant on this machine and leave its facts in folder.
 
     Files: sender.pcapng, receiver.pcapng, counters.json, tcp_info.json,
-    environment.json, workload.json.
+    environment.json, workload.json; decisions.csv and decisions.json where the kernel
+    tells why its packets have their sizes.
     """
     be_punctual()
     with ExitStack() as stack:
@@ -61,16 +63,8 @@ def run_variant(
         _apply(network, variant)
         write_json(folder / "environment.json", describe(network))
         _align(conditions, _STAGE_GRID_NS)
-        captures = {
-            where: stack.enter_context(
-                child_on(
-                    host,
-                    f"capture at the {where}",
-                    record(host.device, f"at the {where}", folder / f"{where}.pcapng"),
-                )
-            )
-            for where, host in _ends(network).items()
-        }
+        captures = _start_captures(stack, network, folder)
+        decided = stack.enter_context(recording(PORT))
         ends = _start_traffic(stack, network, variant)
         for child in (*captures.values(), *ends.values()):
             child.hear(_READY_S)
@@ -81,6 +75,8 @@ def run_variant(
         for where, child in captures.items():
             child.tell("stop")
             check_drops(where, *child.hear(_READY_S))
+        if decided is not None:
+            facts["decisions"] = {"lost": save(decided, folder / "decisions.csv")}
         for name, fact in facts.items():
             write_json(folder / f"{name}.json", fact)
         say("done")
@@ -97,6 +93,21 @@ def _apply(network: Network, variant: Variant) -> None:
     check_path(network.router)
     for host in network.hosts():
         check_mtu(host, variant.path.mtu)
+
+
+def _start_captures(
+    stack: ExitStack, network: Network, folder: Path
+) -> dict[str, Child]:
+    return {
+        where: stack.enter_context(
+            child_on(
+                host,
+                f"capture at the {where}",
+                record(host.device, f"at the {where}", folder / f"{where}.pcapng"),
+            )
+        )
+        for where, host in _ends(network).items()
+    }
 
 
 def _start_traffic(

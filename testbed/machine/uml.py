@@ -150,6 +150,7 @@ mkdir -p mnt/host
 pivot_root . mnt/host
 mount -t proc proc /proc
 mount -t sysfs sys /sys
+[ ! -d /sys/kernel/tracing ] || mount -t tracefs tracing /sys/kernel/tracing
 mount -t devtmpfs dev /dev
 mkdir -p /dev/pts /dev/shm /run/netns
 mount -t devpts devpts /dev/pts

@@ -2,7 +2,7 @@
 
 from testbed.model.cpu import NS_PER_US, Cpu, Machine, Timer
 from testbed.model.features import Features
-from testbed.model.packet import IP_HEADERS, TCP_HEADER, Cause, Packet
+from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
 from testbed.model.path import Fq, Hand, Netem
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
@@ -10,6 +10,7 @@ from testbed.model.sender import Sender
 from testbed.model.settings import mss_of, sysctls_of
 from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
+from testbed.trace.causes import Cause
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
 #: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,

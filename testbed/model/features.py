@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from testbed.errors import SpecError
+from testbed.model.packet import KMALLOC_OVERHEAD, SKB_OVERHEAD
 from testbed.spec.experiment import Variant
 
 
@@ -45,6 +46,7 @@ class Features:
 
     grow: a short packet is filled up from the next skb.  stretch_acks: beyond slow
     start, an ACK counts for all the segments it acknowledges, not for one.
+    skb_overhead: bytes that an skb is charged beside its payload.
     """
 
     sizing: Sizing = Sizing.XMIT_MIN_RTT
@@ -52,6 +54,7 @@ class Features:
     defer: Defer = Defer.ONE_MS
     tsq: Tsq = Tsq.UNPACED_ONLY
     stretch_acks: bool = True
+    skb_overhead: int = SKB_OVERHEAD
 
 
 #: Each feature, and what brought it: Linux commit, subject, version.
@@ -67,6 +70,10 @@ COMMITS: Mapping[object, str] = MappingProxyType(
         "stretch_acks": (
             '814d488c6126 ("tcp: fix the timid additive increase on stretch ACKs"), '
             "c22bdca94782 (Reno) and 9cd981dcf174 (CUBIC) (in v4.0)"
+        ),
+        "skb_overhead": (
+            'bf9f1baa279f ("net: add dedicated kmem_cache for typical/small '
+            'skb->head") (in v6.3)'
         ),
         Defer.HALF_RTT: (
             '50c8339e9299 ("tcp: tso: restore IW10 after TSO autosizing") (in v4.0)'
@@ -85,7 +92,10 @@ COMMITS: Mapping[object, str] = MappingProxyType(
 #: Features by the kernel's name in kernels.yaml.
 KERNELS: Mapping[str, Features] = MappingProxyType(
     # The receiver is 6.12's for every kernel; it shows only where its window is short.
-    {"6.12": Features(), "6.1": Features(grow=False)}
+    {
+        "6.12": Features(),
+        "6.1": Features(grow=False, skb_overhead=KMALLOC_OVERHEAD),
+    }
 )
 _SENDMSG_AUTOSIZE = "tcp.sendmsg_autosize"
 _ON = ("1", "Y", "y")

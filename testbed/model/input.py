@@ -9,7 +9,7 @@ from testbed.model import sizing
 from testbed.model.congestion import CongestionControl
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu
 from testbed.model.output import Output
-from testbed.model.packet import SKB_OVERHEAD, Packet
+from testbed.model.packet import Packet
 from testbed.model.rules import Nagle
 from testbed.model.settings import MAX_TCP_HEADER, Tuning
 from testbed.model.sock import TcpSock, sndbuf_wanted
@@ -116,7 +116,7 @@ class Input:
             if not whole:
                 break
             queue.popleft()
-            sock.sk_wmem_queued -= skb.length + SKB_OVERHEAD
+            sock.sk_wmem_queued -= skb.truesize
         sock.packets_out -= acked
         if acked:
             now_us = now // NS_PER_US

@@ -15,7 +15,6 @@ from testbed.model.packet import (
     SKB_TRUESIZE_1,
     SYN_OPTIONS,
     TCP_HEADER,
-    Cause,
     Packet,
     Skb,
 )
@@ -23,6 +22,7 @@ from testbed.model.rules import Held, Nagle
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
 from testbed.model.validation import cwnd_validate
+from testbed.trace.causes import Cause, cause
 from testbed.units import NS_PER_S
 
 #: Segments before pacing begins: "Original sch_fq does not pace first 10 MSS".
@@ -186,14 +186,14 @@ class Output:
     ) -> Held | None:
         """Cut the first skb and send it, unless TSQ keeps it."""
         sizes = (limit, quota, max_segs)
-        cause = rules.cause(self._sock, skb, sizes, self._tuning.mss) or self._built_by
+        decision = rules.decision(self._sock, skb, sizes, self._tuning.mss)
         if skb.length > limit:
             rules.fragment(self._sock, skb, limit)
         skb.pcount = -(-skb.length // self._tuning.mss)
         if self._queue_is_full(skb):
             skb.held = skb.held or Cause.TSQ
             return Held.TSQ
-        self._send(skb, cause)
+        self._send(skb, cause(decision, self._built_by))
         return None
 
     def _must_wait(self) -> bool:
@@ -225,7 +225,7 @@ class Output:
         sock.tsq_throttled = True
         return True
 
-    def _send(self, skb: Skb, cause: Cause) -> None:
+    def _send(self, skb: Skb, why: Cause) -> None:
         sock = self._sock
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
@@ -235,10 +235,11 @@ class Output:
             header += _JUMBO_OPTION
         packet = Packet(skb.seq, skb.length, skb.pcount, header)
         packet.fin = skb.fin
+        packet.overhead = skb.overhead
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
         sock.data_segs_out += skb.pcount
-        self._sent(cause)
+        self._sent(why)
         self._transmit(packet)
         self._pace(skb.length, prior)
         sock.snd_nxt = skb.seq + skb.length

@@ -1,9 +1,12 @@
 """Buffers and packets: what is queued in a socket, and what crosses the path."""
 
-import enum
+from testbed.trace.causes import Cause
 
-#: SKB_TRUESIZE of an empty transmit skb: struct sk_buff 256, its head 256, its
-#: skb_shared_info 320; measured: 537 skbs of 2896 bytes fill a sndbuf of 2,000,000.
+#: The truesize of an empty transmit skb: struct sk_buff 256, and its head, 512 bytes
+#: with the skb_shared_info in it. Since Linux commit bf9f1baa279f ("net: add dedicated
+#: kmem_cache for typical/small skb->head") (in v6.3) the head is 576.
+#: measured: wmem_alloc, less what was sent last, in decisions.csv of 6.1 and of 6.12.
+KMALLOC_OVERHEAD = 768
 SKB_OVERHEAD = 832
 #: SKB_TRUESIZE(1).
 SKB_TRUESIZE_1 = 1 + 256 + 320
@@ -13,38 +16,19 @@ SYN_OPTIONS = 8  # more than timestamps: MSS, window scale
 IP_HEADERS = {4: 20, 6: 40}
 
 
-class Cause(enum.Enum):
-    """Which rule gave a data packet its size: the first, in this order, that holds.
-
-    AUTOSIZE: it is as large as the autosize (or as sendmsg() built it to be, where that
-    is where sizes come from).  DEFER_RELEASE: it was deferred to become larger, and did
-    not.  CWND_QUOTA: it fills its share of the congestion window.  RECEIVE_WINDOW: it
-    ends where the window ends.  END_OF_DATA: the write queue ends, or Nagle cut a
-    partial segment off.  TSQ, PACING: it was cut, and then kept waiting by that rule.
-    HALF_WINDOW: its skb was built so, to at most half the receiver's window.
-    """
-
-    AUTOSIZE = "autosize"
-    DEFER_RELEASE = "defer_release"
-    CWND_QUOTA = "cwnd_quota"
-    RECEIVE_WINDOW = "receive_window"
-    END_OF_DATA = "end_of_data"
-    TSQ = "tsq"
-    PACING = "pacing"
-    HALF_WINDOW = "half_window"
-
-
 class Skb:
     """A buffer of the write queue, then of the retransmit queue.
 
-    held: the rule that last kept it from being sent.
+    overhead: its truesize without payload.  held: the rule that last kept it from
+    being sent.
     """
 
-    __slots__ = ("fin", "held", "length", "pcount", "seq", "tstamp_ns")
+    __slots__ = ("fin", "held", "length", "overhead", "pcount", "seq", "tstamp_ns")
 
-    def __init__(self, seq: int, length: int) -> None:
+    def __init__(self, seq: int, length: int, overhead: int = SKB_OVERHEAD) -> None:
         self.seq = seq
         self.length = length
+        self.overhead = overhead
         self.pcount = 0
         self.tstamp_ns = 0  # earliest departure time
         self.fin = False
@@ -53,7 +37,7 @@ class Skb:
     @property
     def truesize(self) -> int:
         """Return what it is charged to the socket for."""
-        return self.length + SKB_OVERHEAD
+        return self.length + self.overhead
 
 
 class Packet:
@@ -61,7 +45,7 @@ class Packet:
 
     Sequence numbers as in a Trace: 0 is the first byte of payload; ack counts payload
     only.  header: bytes of IP and TCP header.  tsval, tsecr: ms.  edt_ns: when it may
-    leave.
+    leave.  overhead: of its skb.
     """
 
     __slots__ = (
@@ -70,6 +54,7 @@ class Packet:
         "fin",
         "header",
         "length",
+        "overhead",
         "pcount",
         "seq",
         "syn",
@@ -88,6 +73,7 @@ class Packet:
         self.tsval = 0
         self.tsecr = 0
         self.edt_ns = 0
+        self.overhead = SKB_OVERHEAD
         self.syn = False
         self.fin = False
 
@@ -98,4 +84,4 @@ class Packet:
     @property
     def truesize(self) -> int:
         """Return what it is charged to whoever holds it."""
-        return self.length + SKB_OVERHEAD
+        return self.length + self.overhead

@@ -1,16 +1,17 @@
 """What keeps the first skb of the write queue, and where it is cut.
 
 Each function asks one question about a socket and is named as in the kernel. Source:
-net/ipv4/tcp_output.c, Linux 6.12. Read first: should_defer, split_point, cause.
+net/ipv4/tcp_output.c, Linux 6.12. Read first: should_defer, split_point.
 """
 
 import enum
 
 from testbed.model.cpu import NS_PER_MS, NS_PER_US
 from testbed.model.features import Defer
-from testbed.model.packet import SKB_OVERHEAD, Cause, Skb
+from testbed.model.packet import Skb
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
+from testbed.trace.causes import Decision
 
 _SRTT_SCALE = 3
 _MAX_DEFERRED_MSS = 3  # tcp_max_tso_deferred_mss()
@@ -49,16 +50,16 @@ def grow(sock: TcpSock, skb: Skb, missing: int) -> None:
     if not following.length:
         skb.fin = following.fin
         del queue[1]
-        sock.sk_wmem_queued -= SKB_OVERHEAD
+        sock.sk_wmem_queued -= following.overhead
 
 
 def fragment(sock: TcpSock, skb: Skb, limit: int) -> None:
     """Cut the first skb in two: tso_fragment()."""
-    rest = Skb(skb.seq + limit, skb.length - limit)
+    rest = Skb(skb.seq + limit, skb.length - limit, skb.overhead)
     rest.fin, skb.fin = skb.fin, False
     skb.length = limit
     sock.write_queue.insert(1, rest)
-    sock.sk_wmem_queued += SKB_OVERHEAD
+    sock.sk_wmem_queued += rest.overhead
 
 
 def nagle_holds(sock: TcpSock, skb: Skb, nagle: Nagle, mss: int) -> bool:
@@ -126,23 +127,12 @@ def split_point(sock: TcpSock, skb: Skb, quota: int, nagle: Nagle, mss: int) -> 
     return needed
 
 
-def cause(
+def decision(
     sock: TcpSock, skb: Skb, sizes: tuple[int, int, int], mss: int
-) -> Cause | None:
-    """Return what gives the first skb its size as it is sent; None: how it was built.
+) -> Decision:
+    """Return what the size of the first skb follows from, as it is sent.
 
     sizes: the bytes that may leave, the quota and the autosize in segments.
     """
-    limit, quota, max_segs = sizes
-    length = min(skb.length, limit)
-    if length >= max_segs * mss:
-        return Cause.AUTOSIZE
-    if skb.held is Cause.DEFER_RELEASE:
-        return Cause.DEFER_RELEASE
-    if length == quota * mss:
-        return Cause.CWND_QUOTA
-    if skb.length > limit and skb.seq + skb.length > sock.wnd_end:
-        return Cause.RECEIVE_WINDOW
-    if skb.length > limit or len(sock.write_queue) == 1:
-        return Cause.END_OF_DATA
-    return skb.held
+    window, tail = sock.wnd_end - skb.seq, len(sock.write_queue) == 1
+    return Decision(skb.length, *sizes, mss, window, tail, skb.held)

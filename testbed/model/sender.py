@@ -8,11 +8,12 @@ from testbed.model.cubic import Cubic
 from testbed.model.features import Features
 from testbed.model.input import Input
 from testbed.model.output import Output, Pacing
-from testbed.model.packet import Cause, Packet
+from testbed.model.packet import Packet
 from testbed.model.settings import Tuning, mss_option_of, tuning_of
 from testbed.model.sock import TcpSock
 from testbed.model.writer import Writer
 from testbed.spec.experiment import Variant
+from testbed.trace.causes import Cause
 
 
 class Sender:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from testbed.model.connection import Connection
 from testbed.model.cpu import Machine
 from testbed.model.features import Features
-from testbed.model.packet import Cause
 from testbed.model.settings import check, mss_of
 from testbed.spec.experiment import Variant
+from testbed.trace.causes import Cause
 from testbed.trace.trace import Trace
 
 

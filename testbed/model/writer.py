@@ -7,7 +7,7 @@ from testbed.model import sizing
 from testbed.model.cpu import Cpu
 from testbed.model.features import Features, Sizing
 from testbed.model.output import Output
-from testbed.model.packet import SKB_OVERHEAD, Skb
+from testbed.model.packet import Skb
 from testbed.model.rules import Nagle
 from testbed.model.settings import Tuning
 from testbed.model.sock import TcpSock
@@ -98,8 +98,9 @@ class Writer:
                 if self._flush():
                     goal = self._size_goal()
                     continue
-                sock.write_queue.append(Skb(sock.write_seq, 0))
-                sock.sk_wmem_queued += SKB_OVERHEAD
+                overhead = self._features.skb_overhead
+                sock.write_queue.append(Skb(sock.write_seq, 0, overhead))
+                sock.sk_wmem_queued += overhead
                 self._unflushed += 1
                 room = goal
             self._copy(min(room, self._left))

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from testbed.claims import VerdictKind
-from testbed.model.packet import Cause
 from testbed.spec.claim import Claim
+from testbed.trace.causes import Cause
 from testbed.trace.metrics import METRICS
 
 #: nstat counters, as Linux 6.x counts them. Source: include/uapi/linux/snmp.h, and the

@@ -11,8 +11,8 @@ from testbed.spec.path import Path
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
 
-#: The sender's captures of both variants of refine-tso-autosizing, on the kernel of
-#: build id f76c390120b80b9bafba9d892d76020cf3971da2; see captures/reference/README.md.
+#: The sender's captures of both variants of refine-tso-autosizing, on the kernel that
+#: captures/reference/README.md names.
 CAPTURES = FilePath(__file__).parents[2] / "captures/reference/refine-tso-autosizing"
 FQ = HostSettings(qdisc=Qdisc(kind="fq"))
 LONG = Path(rtt=40_000_000, rate=10**9, queue=1000)

@@ -5,9 +5,10 @@ import pytest
 from testbed.model.cpu import Cpu, Machine
 from testbed.model.features import Defer, Features, Sizing
 from testbed.model.output import Output, Pacing
-from testbed.model.packet import Cause, Packet, Skb
+from testbed.model.packet import Packet, Skb
 from testbed.model.rules import Nagle
 from testbed.model.sock import TcpSock
+from testbed.trace.causes import Cause
 from tests.model.scenarios import TUNING
 
 MSS = TUNING.mss

@@ -1,8 +1,8 @@
 """The meanings that a page gives: none is missing."""
 
 from testbed.claims import VerdictKind
-from testbed.model.packet import Cause
 from testbed.report.meanings import RULES, VERDICTS
+from testbed.trace.causes import Cause
 
 
 def test_every_rule_has_its_meaning() -> None:

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.trace.capture import read_capture
+from testbed.trace.decisions import read_decisions
+
 pytestmark = pytest.mark.guest
 CHECKOUT = Path(__file__).parent.parent.parent
 
@@ -129,6 +132,28 @@ def test_a_run_says_how_well_the_model_fits_it(answer, side) -> None:
         model["packets"]["measured"], rel=0.01
     )
     assert claim["model"] == claim["measured"]
+
+
+def test_kernel_and_model_name_the_same_rules(answer, tmp_path) -> None:
+    done = run_testbed("model", "refine-tso-autosizing", "--json", cwd=tmp_path)
+
+    predictions = json.loads(done.stdout)["predictions"]
+    said = {run["variant"]: run["attribution"] for run in answer["runs"]}
+    assert said == {
+        each["variant"]: pytest.approx(each["attribution"], abs=0.01)
+        for each in predictions
+    }
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["before", "after"])
+def test_the_kernel_decides_on_every_packet_of_the_capture(answer, side) -> None:
+    run = answer["runs"][side]
+
+    decided = read_decisions(Path(run["folder"]) / "decisions.csv")
+
+    (trace,) = read_capture(Path(run["captures"]["sender"])).traces
+    assert decided.seq.tolist() == trace.seq.tolist()
+    assert decided.length.tolist() == trace.length.tolist()
 
 
 def test_the_same_seed_gives_the_same_bytes_with_both_cores_busy(
