@@ -45,7 +45,8 @@ class Pacing(enum.Enum):
 class Output:
     """Cuts the write queue into packets and hands them to the device.
 
-    transmit: takes each packet.  sent: told the cause of each data packet.
+    transmit: takes each packet.  sent: told the cause of each data packet, when all
+    is decided and nothing of it counted yet.
     """
 
     __slots__ = (
@@ -227,6 +228,7 @@ class Output:
 
     def _send(self, skb: Skb, why: Cause) -> None:
         sock = self._sock
+        self._sent(why)
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
         skb.tstamp_ns = sock.tcp_wstamp_ns
@@ -239,7 +241,6 @@ class Output:
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
         sock.data_segs_out += skb.pcount
-        self._sent(why)
         self._transmit(packet)
         self._pace(skb.length, prior)
         sock.snd_nxt = skb.seq + skb.length

@@ -19,7 +19,7 @@ class Prediction:
 
     trace: at the sender.  counters: by host and nstat's name.  causes: one a data
     packet of the trace.  samples: as tcp_info.json has them.  watched: the sender's
-    state as the watched packet leaves.
+    state in which it decides on the watched packet.
     """
 
     trace: Trace

@@ -109,10 +109,7 @@ class TcpSock:
 
 
 def state_of(sock: TcpSock) -> dict[str, int]:
-    """Return what decides about a packet, by name.
-
-    In _send(), the packet is charged to sk_wmem_alloc, and not yet in packets_out.
-    """
+    """Return what decides about a packet, by name."""
     return {name: getattr(sock, name) for name in WATCHED}
 
 

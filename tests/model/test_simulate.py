@@ -211,6 +211,14 @@ def test_the_sender_can_be_seen_as_any_packet_leaves() -> None:
     assert watched["srtt_us"] >> 3 == pytest.approx(40_000, rel=0.01)
 
 
+def test_a_packet_that_is_watched_is_not_counted_yet() -> None:
+    variant = the_variant("after")
+    watched = simulate(variant, features_of(variant), watch=0).watched
+
+    assert watched is not None
+    assert (watched["packets_out"], watched["sk_wmem_alloc"]) == (0, 1)
+
+
 def test_watching_changes_no_packet() -> None:
     variant = the_variant("before")
     plain = simulate(variant, features_of(variant))
