@@ -94,7 +94,10 @@ def _match_json(match: Match, asked: Predicted, against: MeasuredRun) -> dict[st
 def _divergence_json(
     found: Divergence | None, asked: Predicted, against: MeasuredRun
 ) -> dict[str, Any] | None:
-    """Return both packets, and both senders: TCP_INFO, and the model's state."""
+    """Return both packets, and both senders' state as they decide on them.
+
+    Of a kernel that did not say, it is the last TCP_INFO sample before.
+    """
     if found is None:
         return None
     return {
@@ -103,7 +106,10 @@ def _divergence_json(
         "predicted": found.predicted and found.predicted._asdict(),
         "sender": {
             "measured": found.measured
-            and encode(against.sample_before(found.measured.time_ns)),
+            and encode(
+                against.deciding_on(found.index)
+                or against.sample_before(found.measured.time_ns)
+            ),
             "predicted": encode(asked.at_divergence),
         },
     }

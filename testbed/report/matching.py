@@ -88,11 +88,12 @@ def _told(packet: Segment | None) -> str:
 def divergence_grid(each: Predicted, found: Divergence, run: MeasuredRun) -> Grid:
     """Return both packets of a first divergence, and both senders' state.
 
-    The kernel's is that of the TCP_INFO sample before its packet.
+    The kernel's is the one in which it decided on its packet, if it said so; otherwise
+    that of the TCP_INFO sample before.
     """
-    sample = found.measured and run.sample_before(found.measured.time_ns)
-    sampled = sample["time_ns"] - run.trace.start_ns if sample else None
+    sampled, states = _kernels_state(found, run)
     told = found.predicted.time_ns if found.predicted else None
+    models = _shown_state(each.at_divergence or {})
     names = ("ms since connect", "first byte", "bytes")
     packets = zip(names, *map(_cells, (found.measured, found.predicted)), strict=True)
     return Grid(
@@ -101,7 +102,7 @@ def divergence_grid(each: Predicted, found: Divergence, run: MeasuredRun) -> Gri
         rows=(
             *packets,
             ("sender's state at, ms since connect", _at(sampled), _at(told)),
-            *_state_rows(sample, each.at_divergence),
+            *((name, states[name], models[name]) for name in states),
         ),
     )
 
@@ -116,13 +117,30 @@ def _at(since_start_ns: int | None) -> str:
     return NOTHING if since_start_ns is None else milliseconds(since_start_ns)
 
 
-def _state_rows(
-    sample: Mapping[str, int] | None, state: Mapping[str, int] | None
-) -> Iterator[tuple[str, str, str]]:
-    for name, unit, scale, field, field_scale in _STATE:
-        shown = name.removesuffix("_us")
-        kernel = _shown(sample or {}, field, unit, field_scale)
-        yield shown, kernel, _shown(state or {}, name, unit, scale)
+def _kernels_state(
+    found: Divergence, run: MeasuredRun
+) -> tuple[int | None, Mapping[str, str]]:
+    """Return since when it was so, in ns since connect, and the state as text."""
+    if found.measured is None:
+        return None, _shown_state({})
+    decided = run.deciding_on(found.index)
+    if decided is not None:
+        return found.measured.time_ns, _shown_state(decided)
+    sample = run.sample_before(found.measured.time_ns)
+    if sample is None:
+        return None, _shown_state({})
+    shown = {
+        name.removesuffix("_us"): _shown(sample, field, unit, scale)
+        for name, unit, _, field, scale in _STATE
+    }
+    return sample["time_ns"] - run.trace.start_ns, shown
+
+
+def _shown_state(state: Mapping[str, int]) -> Mapping[str, str]:
+    return {
+        name.removesuffix("_us"): _shown(state, name, unit, scale)
+        for name, unit, scale, _, _ in _STATE
+    }
 
 
 def _shown(state: Mapping[str, int], field: str, unit: str, scale: float) -> str:
