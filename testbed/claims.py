@@ -6,9 +6,10 @@ A verdict is about the kernel, never about the machinery: a void run has none.
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from testbed.measured import MeasuredRun
+from testbed.predicted import Predicted, Unreached
 from testbed.spec.claim import Claim
 
 #: A change counts as the same change when at least this share of it (of its logarithm)
@@ -28,17 +29,34 @@ class VerdictKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A claim, what was measured for each variant it names, and how it fared."""
+    """A claim, what was measured for each variant it names, and how it fared.
+
+    model: what the model says for each; it has no part in the verdict.
+    """
 
     claim: Claim
     measured: Mapping[str, float | None]
     kind: VerdictKind
     why: str
+    model: Mapping[str, float | None] = field(default_factory=dict)
 
 
-def judge(claims: Sequence[Claim], runs: Sequence[MeasuredRun]) -> tuple[Verdict, ...]:
-    """Return a verdict for each claim, from the mean over a variant's repeats."""
-    return tuple(judge_claim(claim, _measured(claim, runs)) for claim in claims)
+def judge(
+    claims: Sequence[Claim],
+    runs: Sequence[MeasuredRun],
+    predictions: Mapping[str, Predicted | Unreached],
+) -> tuple[Verdict, ...]:
+    """Return a verdict for each claim, from the mean over a variant's repeats.
+
+    predictions: by variant, shown beside what was measured.
+    """
+    return tuple(
+        replace(
+            judge_claim(claim, _measured(claim, runs)),
+            model=_predicted(claim, predictions),
+        )
+        for claim in claims
+    )
 
 
 def judge_claim(claim: Claim, measured: Mapping[str, float | None]) -> Verdict:
@@ -68,6 +86,16 @@ def judge_claim(claim: Claim, measured: Mapping[str, float | None]) -> Verdict:
 
 def _measured(claim: Claim, runs: Sequence[MeasuredRun]) -> dict[str, float | None]:
     return {name: _mean_value(claim, name, runs) for name in claim.claimed}
+
+
+def _predicted(
+    claim: Claim, predictions: Mapping[str, Predicted | Unreached]
+) -> dict[str, float | None]:
+    return {
+        name: predictions[name].value(claim.metric, claim.host)
+        for name in claim.claimed
+        if name in predictions
+    }
 
 
 def _mean_value(

@@ -35,12 +35,14 @@ from testbed.pipeline import (
     build_kernels,
     check_names,
     measured_result,
+    measured_runs,
     publish,
     record,
     topologies,
     with_kernel,
 )
 from testbed.predicted import predict
+from testbed.process import Workers
 from testbed.progress import watching
 from testbed.report.prediction import prediction_table
 from testbed.report.result import Result
@@ -81,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
         return TestbedError.exit_code
     except KeyboardInterrupt:
-        told.print("testbed: interrupted; what was running is stopped and marked void")
+        told.print("testbed: interrupted; every run that had not ended is void")
         return _INTERRUPTED
 
 
@@ -213,18 +215,19 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     results = []
     pages = []
-    with watching(Console(stderr=True)) as watch:
+    with watching(Console(stderr=True)) as watch, Workers() as workers:
         for experiment in experiments:
             kernels = build_kernels(experiment, watch)
             folder = record(experiment, kernels, plan, watch)
-            results.append(measured_result(folder))
+            results.append(measured_result(folder, watch, workers))
             pages.append(publish(folder, results[-1:]))
     _show(results, pages, as_json=arguments.json)
     return _exit_code(results)
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    result = measured_result(arguments.run)
+    with watching(Console(stderr=True)) as watch, Workers() as workers:
+        result = measured_result(arguments.run, watch, workers)
     page = publish(arguments.run, [result])
     _show([result], [page], as_json=arguments.json)
     return _exit_code([result])
@@ -238,10 +241,10 @@ def _model(arguments: argparse.Namespace) -> int:
             known = ", ".join(variants)
             raise SpecError(f"no variant {arguments.variant!r}; known: {known}")
         variants = {arguments.variant: variants[arguments.variant]}
-    runs = measured_result(arguments.against).runs if arguments.against else ()
-    measured = {each.run.variant: each for each in reversed(runs)}
+    runs = tuple(measured_runs(arguments.against)) if arguments.against else ()
+    traces = {each.run.variant: each.trace for each in reversed(runs)}
     predictions = [
-        predict(variant, measured.get(name)) for name, variant in variants.items()
+        predict(variant, traces.get(name)) for name, variant in variants.items()
     ]
     if arguments.json:
         print(json.dumps(predictions_json(experiment.name, predictions), indent=1))

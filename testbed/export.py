@@ -5,7 +5,8 @@ from typing import Any
 
 from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
-from testbed.predicted import Predicted
+from testbed.model.match import Divergence, Match
+from testbed.predicted import Predicted, Unreached
 from testbed.report.result import Result
 from testbed.spec.codec import encode
 from testbed.trace.measurement import Measurement
@@ -17,7 +18,11 @@ def results_json(results: Sequence[Result]) -> dict[str, Any]:
     """Return what `run --json` prints; within a format keys are only ever added."""
     return {
         "format": FORMAT,
-        "runs": [run_json(run) for result in results for run in result.runs],
+        "runs": [
+            {**run_json(run), **_model_of(result, run.run.variant)}
+            for result in results
+            for run in result.runs
+        ],
         "claims": [
             claim_json(result.experiment.name, verdict)
             for result in results
@@ -47,6 +52,66 @@ def run_json(measured: MeasuredRun) -> dict[str, Any]:
         "folder": str(run.folder),
         "wall_seconds": run.wall_seconds,
         "virtual_seconds": run.virtual_seconds,
+    }
+
+
+def _model_of(result: Result, variant: str) -> dict[str, Any]:
+    asked = result.predictions.get(variant)
+    if asked is None:
+        return {}
+    return {"model": model_json(asked, result.first(variant))}
+
+
+def model_json(asked: Predicted | Unreached, against: MeasuredRun) -> dict[str, Any]:
+    """Return what the model says of a variant, or why it says nothing.
+
+    against: the run that it was matched with; "repeat" says which that was.
+    """
+    if isinstance(asked, Unreached):
+        return {"unreached": asked.why}
+    return {
+        "repeat": against.run.repeat,
+        **({} if asked.match is None else _match_json(asked.match, asked, against)),
+        "counters": encode(asked.counters),
+        "metrics": metrics_json(asked.metrics),
+        "attribution": dict(asked.attribution),
+    }
+
+
+def _match_json(match: Match, asked: Predicted, against: MeasuredRun) -> dict[str, Any]:
+    return {
+        "match": match.match,
+        "packets": {
+            "measured": match.measured_packets,
+            "predicted": match.predicted_packets,
+        },
+        "first_divergence": _divergence_json(match.first_divergence, asked, against),
+        "size_distance": match.size_distance,
+        "stretch_distance": match.stretch_distance,
+    }
+
+
+def _divergence_json(
+    found: Divergence | None, asked: Predicted, against: MeasuredRun
+) -> dict[str, Any] | None:
+    """Return both packets, and both senders' state as they decide on them.
+
+    Of a kernel that did not say, it is the last TCP_INFO sample before.
+    """
+    if found is None:
+        return None
+    return {
+        "index": found.index,
+        "measured": found.measured and found.measured._asdict(),
+        "predicted": found.predicted and found.predicted._asdict(),
+        "sender": {
+            "measured": found.measured
+            and encode(
+                against.deciding_on(found.index)
+                or against.sample_before(found.measured.time_ns)
+            ),
+            "predicted": encode(asked.at_divergence),
+        },
     }
 
 
@@ -87,6 +152,7 @@ def claim_json(experiment: str, verdict: Verdict) -> dict[str, Any]:
         "host": claim.host,
         "claimed": dict(claim.claimed),
         "measured": dict(verdict.measured),
+        "model": dict(verdict.model),
         "verdict": verdict.kind.value,
         "why": verdict.why,
         "source": claim.source,

@@ -15,6 +15,18 @@ LOST = "lost"
 #: The switch of tcp-sendmsg-autosize.patch: what sizes an skb that is sent as it is.
 _SENDMSG_AUTOSIZE = "tcp.sendmsg_autosize"
 
+#: The sender's state by the kernel's names, and the columns of Decisions that have it.
+_STATE = {
+    "snd_cwnd": "snd_cwnd",
+    "snd_ssthresh": "snd_ssthresh",
+    "packets_out": "packets_out",
+    "snd_una": "snd_una",
+    "sk_pacing_rate": "pacing_rate",
+    "srtt_us": "srtt_us",
+    "min_rtt_us": "min_rtt",
+    "sk_wmem_alloc": "wmem_alloc",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRun:
@@ -43,6 +55,31 @@ class MeasuredRun:
         if metric in self.known_counters:
             return float(self.counters[on].get(metric, 0))
         return None
+
+    def deciding_on(self, index: int) -> Mapping[str, int] | None:
+        """Return the sender's state in which it decided on a data packet of the trace.
+
+        Names and units are the kernel's.  None where the kernel did not say, as of a
+        packet sent again.
+        """
+        seq = self.trace.seq[index]
+        if self.decisions is None or seq in self.trace.seq[:index]:
+            return None
+        (rows,) = (self.decisions.seq == seq).nonzero()
+        if not len(rows):
+            return None
+        said = {
+            name: int(getattr(self.decisions, column)[rows[0]])
+            for name, column in _STATE.items()
+        }
+        end = int(self.decisions.wnd_end[rows[0]])
+        return {**said, "snd_wnd": end - said["snd_una"]}
+
+    def sample_before(self, since_start_ns: int) -> Mapping[str, int] | None:
+        """Return the last TCP_INFO sample by a time since the trace began, if any."""
+        until = self.trace.start_ns + since_start_ns
+        known = [each for each in self.tcp_info if each["time_ns"] <= until]
+        return known[-1] if known else None
 
 
 def decisions_of(run: Run) -> Decisions | None:

@@ -4,8 +4,15 @@ import ast
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_EXCEPTION,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +33,7 @@ from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Machine
 from testbed.machine.uml import UmlMachine
 from testbed.measured import MeasuredRun, attribution_of, decisions_of
+from testbed.predicted import Predicted, Unreached, predict_or_say
 from testbed.process import Stop
 from testbed.report.page import render
 from testbed.report.result import Result
@@ -119,19 +127,45 @@ def build_kernels(experiment: Experiment, watch: Watch) -> dict[str, BuiltKernel
     return {name: resolve(name, partial(watch.kernel, name)) for name in names}
 
 
-def measured_result(folder: Path) -> Result:
-    """Return the result of the runs stored in a folder: all of it recomputed."""
+def measured_runs(folder: Path) -> Iterator[MeasuredRun]:
+    """Yield the runs stored in a folder, measured; none if any of them is void."""
     runs = load_runs(folder)
     for run in runs:
         if not run.whole:
             raise InfrastructureError(f"{run.folder} is void: {run.why}")
-    experiment = runs[0].experiment
-    measured = tuple(measure_run(run) for run in runs)
+    yield from (measure_run(run) for run in runs)
+
+
+def measured_result(folder: Path, watch: Watch, workers: Executor) -> Result:
+    """Return the result of the runs stored in a folder: all of it recomputed.
+
+    workers: compute the model's predictions, meanwhile and side by side.
+    """
+    measured: list[MeasuredRun] = []
+    asked: dict[str, Future[Predicted | Unreached]] = {}
+    for each in measured_runs(folder):
+        measured.append(each)
+        if each.run.variant not in asked:  # its first repeat
+            watch.run(each.run, "model")
+            spec, trace = each.run.spec(), each.trace
+            asked[each.run.variant] = workers.submit(predict_or_say, spec, trace)
+    predictions = {name: _answer(future) for name, future in asked.items()}
+    for each in measured:
+        watch.run(each.run, "measured")
+    experiment = measured[0].run.experiment
     return Result(
         experiment=experiment,
-        runs=measured,
-        verdicts=judge(experiment.claims, measured),
+        runs=tuple(measured),
+        verdicts=judge(experiment.claims, measured, predictions),
+        predictions=predictions,
     )
+
+
+def _answer(future: Future[Predicted | Unreached]) -> Predicted | Unreached:
+    try:
+        return future.result()
+    except BrokenExecutor as error:  # somebody killed it, such as the OOM killer
+        raise InfrastructureError(f"the model's process ended: {error}") from error
 
 
 def measure_run(run: Run) -> MeasuredRun:

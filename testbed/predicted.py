@@ -1,43 +1,90 @@
 """A variant predicted: the model's packets, measured as a capture's are.
 
-With a stored run beside it, how well the two traces match, packet by packet.
+With a run beside it, how well the two traces match, packet by packet. Start with
+predict.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from testbed.measured import MeasuredRun
+from testbed.errors import SpecError
 from testbed.model.features import features_of
 from testbed.model.match import Match, compare
 from testbed.model.simulate import simulate
 from testbed.spec.experiment import Variant
 from testbed.trace.measurement import Measurement
 from testbed.trace.metrics import METRICS, measure
+from testbed.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicted:
     """What the model says of a variant.
 
-    attribution: the share of data packets that each rule gave their size.  match: with
-    the run it was held against, None where it was held against none.
+    tcp_info: samples, with the keys and units of tcp_info.json.  attribution: the share
+    of data packets that each rule gave their size.  match: with the trace it was held
+    against, None where it was held against none.  at_divergence: the model's sender,
+    kernel's names and units, as it decides on the packet where the two first differ.
     """
 
     variant: str
+    trace: Trace
+    tcp_info: tuple[Mapping[str, int], ...]
     counters: Mapping[str, Mapping[str, int]]
     metrics: Mapping[str, Measurement]
     attribution: Mapping[str, float]
     match: Match | None
+    at_divergence: Mapping[str, int] | None
+
+    def value(self, metric: str, on: str) -> float | None:
+        """Return one figure, as MeasuredRun.value does; None if the model has none."""
+        if metric in self.metrics:
+            return self.metrics[metric].summary().mean
+        counted = self.counters[on].get(metric)
+        return None if counted is None else float(counted)
 
 
-def predict(variant: Variant, against: MeasuredRun | None = None) -> Predicted:
-    """Return the model's prediction. SpecError where the model does not reach."""
-    prediction = simulate(variant, features_of(variant))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreached:
+    """A variant the model says nothing of. why: a sentence."""
+
+    variant: str
+    why: str
+
+    def value(self, _metric: str, _on: str) -> None:
+        """Return that there is no figure."""
+
+
+def predict(variant: Variant, against: Trace | None = None) -> Predicted:
+    """Return the model's prediction. SpecError where the model does not reach.
+
+    against: the trace of a run to match it with.
+    """
+    features = features_of(variant)
+    prediction = simulate(variant, features)
+    match = None if against is None else compare(against, prediction.trace)
+    state = None
+    if match and match.first_divergence and match.first_divergence.predicted:
+        # Noting every packet's state would cost memory for nothing: this one is known
+        # only now, and the model does the same every time.
+        again = simulate(variant, features, watch=match.first_divergence.index)
+        state = again.watched
     shares = prediction.cause_shares()
     return Predicted(
         variant=variant.name,
+        trace=prediction.trace,
+        tcp_info=prediction.samples,
         counters=prediction.counters,
         metrics=measure(METRICS, (prediction.trace,)),
         attribution={cause.value: share for cause, share in shares.items() if share},
-        match=None if against is None else compare(against.trace, prediction.trace),
+        match=match,
+        at_divergence=state,
     )
+
+
+def predict_or_say(variant: Variant, against: Trace) -> Predicted | Unreached:
+    """Return the prediction, or why the model does not reach it."""
+    try:
+        return predict(variant, against)
+    except SpecError as error:
+        return Unreached(variant=variant.name, why=str(error))

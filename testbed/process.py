@@ -1,25 +1,31 @@
 """The only place that starts processes: argv tuples, a deadline each, never a shell.
 
 A process started here dies with this one (PR_SET_PDEATHSIG) and is ended, group and
-all, when its deadline passes or the caller leaves early.
+all, when its deadline passes or the caller leaves early. So are the Python processes of
+Workers, which have no deadline.
 """
 
 import contextlib
 import ctypes
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from testbed.errors import CommandError, Unavailable
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +183,6 @@ def _start(
     env: Mapping[str, str] | None,
     death_signal: signal.Signals,
 ) -> subprocess.Popen[str]:
-    parent = os.getpid()
-
-    def die_with_parent() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, int(death_signal))
-        if os.getppid() != parent:  # it died before the line above
-            os._exit(127)
-
     try:
         return subprocess.Popen(
             list(argv),
@@ -195,13 +194,54 @@ def _start(
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=die_with_parent,  # noqa: PLW1509  # no lock is taken in it
+            # No lock is taken in it.
+            preexec_fn=partial(_die_with, os.getpid(), death_signal),  # noqa: PLW1509
         )
     except (FileNotFoundError, PermissionError) as error:
         raise Unavailable(
             f"cannot start `{argv[0]}`: {error.strerror}",
             remedy="`make setup` installs every tool this project needs",
         ) from error
+
+
+class Workers(ProcessPoolExecutor):
+    """Python processes that compute side by side, and end when the block does.
+
+    They begin afresh (spawn): a fork would copy the locks that other threads hold.
+    Submit from the main thread, which outlives them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            max_workers=len(os.sched_getaffinity(0)),
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_die_with,
+            initargs=(os.getpid(),),
+        )
+
+    def submit(
+        self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> Future[_T]:
+        """Have a function called; a process that this starts is deaf to Ctrl-C."""
+        # A signal mask is inherited: a handler would be set too late for an interrupt
+        # that comes while the process begins.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def __exit__(self, *raised: object) -> None:
+        if raised[0] is not None:  # what is being computed is wanted no more
+            for process in multiprocessing.active_children():
+                process.kill()
+        self.shutdown(cancel_futures=True)
+
+
+def _die_with(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, int(death_signal))
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(127)
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

@@ -33,7 +33,7 @@ class ConsoleWatch:
 
     def run(self, run: Run, phase: str) -> None:
         """Show what a run is doing."""
-        ended = phase in ("whole", "void")
+        ended = phase in ("whole", "void", "measured")
         what = f"{run.experiment.name} {run.variant} #{run.repeat}"
         self._show(what, int(ended), 1, phase)
 

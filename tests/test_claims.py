@@ -1,9 +1,12 @@
 """Verdicts: how near is reproduced, what counts as the same direction."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pytest
 from builders import a_claim
 
-from testbed.claims import VerdictKind, judge_claim
+from testbed.claims import VerdictKind, judge, judge_claim
 
 FEWER = a_claim({"before": 600, "after": 200})
 SAME = a_claim({"before": 100, "after": 100})
@@ -54,3 +57,24 @@ def test_a_missing_value_is_the_reason() -> None:
     verdict = judge_claim(FEWER, {"before": 577, "after": None})
 
     assert verdict.why == "no TcpOutSegs in after"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A prediction of nothing but figures."""
+
+    figures: Mapping[tuple[str, str], float]
+
+    def value(self, metric: str, on: str) -> float | None:
+        return self.figures.get((metric, on))
+
+
+@pytest.mark.parametrize("value", [600.0, 0.0, None])
+def test_what_the_model_says_is_shown_and_never_judged(value) -> None:
+    told = {} if value is None else {("TcpOutSegs", "sender"): value}
+    model = {"before": Figures(told), "another": Figures(told)}
+
+    (verdict,) = judge((FEWER,), (), model)
+
+    assert verdict.kind is VerdictKind.NOT_COMPARABLE
+    assert verdict.model == {"before": value}

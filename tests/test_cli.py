@@ -35,7 +35,10 @@ def test_a_stored_run_is_reported_without_a_kernel(stored, capsys) -> None:
     status = main(["report", str(stored)])
 
     assert status == 1
-    assert "not reproduced" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "not reproduced" in told.out
+    assert "model against kernel" in told.out
+    assert "an-experiment before #1: model" in told.err
     assert (stored / "report.html").exists()
 
 
@@ -57,6 +60,8 @@ def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
     }
     assert answer["claims"][0]["claimed"] == {"before": 10.0, "after": 20.0}
     assert answer["claims"][0]["measured"] == {"before": 10.0, "after": 10.0}
+    assert answer["claims"][0]["model"] == {"before": 5.0, "after": 5.0}
+    assert answer["runs"][0]["model"]["packets"] == {"measured": 1, "predicted": 1}
     assert answer["claims"][0]["verdict"] == "not reproduced"
 
 

@@ -2,11 +2,13 @@
 
 import json
 import os
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import BUILT, a_claim, a_variant, an_experiment
+from builders import BUILT, a_claim, a_variant, a_workload, an_experiment
 from fakes import FakeMachine
 
 from testbed.claims import VerdictKind
@@ -28,6 +30,8 @@ from testbed.pipeline import (
     topologies,
     with_kernel,
 )
+from testbed.predicted import Predicted, Unreached
+from testbed.report.result import Result
 from testbed.store import Run, load_run, load_runs
 
 KERNELS = {"6.12": BUILT}
@@ -42,6 +46,12 @@ class SilentWatch:
 
     def run(self, run: Run, phase: str) -> None:
         self.phases.append((run.variant, phase))
+
+
+def result_of(folder: Path, watch: SilentWatch | None = None) -> Result:
+    """Return the result of a folder; threads predict, which begin faster."""
+    with ThreadPoolExecutor() as workers:
+        return measured_result(folder, watch or SilentWatch(), workers)
 
 
 def a_plan(out: Path, machine: FakeMachine, repeats: int = 1) -> Plan:
@@ -90,7 +100,7 @@ def test_a_void_run_is_never_measured(tmp_path) -> None:
     (folder,) = tmp_path.glob("an-experiment/*")
 
     with pytest.raises(InfrastructureError, match="is void: the guest panicked"):
-        measured_result(folder)
+        result_of(folder)
 
 
 def test_a_capture_with_drops_is_never_measured(tmp_path) -> None:
@@ -98,7 +108,7 @@ def test_a_capture_with_drops_is_never_measured(tmp_path) -> None:
     folder = record(an_experiment(), KERNELS, plan, SilentWatch())
 
     with pytest.raises(StoreError, match="sender.pcapng: 3 packets dropped"):
-        measured_result(folder)
+        result_of(folder)
 
 
 def test_a_capture_that_was_cut_is_never_measured(tmp_path) -> None:
@@ -109,7 +119,7 @@ def test_a_capture_that_was_cut_is_never_measured(tmp_path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
 
     with pytest.raises(StoreError, match="sender.pcapng: "):
-        measured_result(folder)
+        result_of(folder)
 
 
 def test_the_result_is_judged_from_the_stored_facts(tmp_path) -> None:
@@ -117,11 +127,72 @@ def test_the_result_is_judged_from_the_stored_facts(tmp_path) -> None:
     plan = a_plan(tmp_path, FakeMachine())
     folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
 
-    result = measured_result(folder)
+    result = result_of(folder)
 
     assert result.verdicts[0].measured == {"before": 10.0, "after": 10.0}
     assert result.verdicts[0].kind is VerdictKind.NOT_REPRODUCED
     assert result.runs[0].metrics["tso_size"].summary().max == 100
+
+
+def test_every_variant_is_predicted_and_held_against_its_first_run(tmp_path) -> None:
+    claim = a_claim({"before": 10, "after": 20})
+    plan = a_plan(tmp_path, FakeMachine(), repeats=2)
+    folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
+
+    result = result_of(folder)
+
+    before, after = (result.predicted(name) for name in ("before", "after"))
+    assert isinstance(before, Predicted)
+    assert before.match is not None
+    assert before.match.measured_packets == 1
+    assert before.match.first_divergence is not None
+    assert after is not None
+    assert result.verdicts[0].model == {"before": 5.0, "after": 5.0}
+    assert result.verdicts[0].measured == {"before": 10.0, "after": 10.0}
+
+
+def test_a_variant_the_model_does_not_reach_is_measured_all_the_same(tmp_path) -> None:
+    claim = a_claim({"before": 10, "unknown": 10})
+    unknown = a_variant("unknown", workload=a_workload(congestion="vegas"))
+    experiment = replace(an_experiment(claim), variants=(a_variant("before"), unknown))
+    plan = a_plan(tmp_path, FakeMachine())
+    folder = record(experiment, KERNELS, plan, SilentWatch())
+
+    result = result_of(folder)
+
+    assert isinstance(result.predictions["unknown"], Unreached)
+    assert result.predicted("unknown") is None
+    assert result.verdicts[0].kind is VerdictKind.REPRODUCED
+    assert result.verdicts[0].model == {"before": 5.0, "unknown": None}
+
+
+def test_progress_says_model_once_a_variant(tmp_path) -> None:
+    watch = SilentWatch()
+    plan = a_plan(tmp_path, FakeMachine(), repeats=2)
+    folder = record(an_experiment(), KERNELS, plan, SilentWatch())
+
+    result_of(folder, watch)
+
+    asked = [("before", "model"), ("after", "model")]
+    assert watch.phases[:2] == asked
+    assert watch.phases[2:] == [
+        (name, "measured") for name in ("before", "before", "after", "after")
+    ]
+
+
+class BrokenWorkers(Executor):
+    def submit(self, *_args, **_kwargs) -> Future:
+        future: Future = Future()
+        future.set_exception(BrokenProcessPool("killed"))
+        return future
+
+
+def test_a_killed_process_of_the_model_is_no_defect_and_no_verdict(tmp_path) -> None:
+    plan = a_plan(tmp_path, FakeMachine())
+    folder = record(an_experiment(), KERNELS, plan, SilentWatch())
+
+    with pytest.raises(InfrastructureError, match="the model's process ended: killed"):
+        measured_result(folder, SilentWatch(), BrokenWorkers())
 
 
 def test_a_counter_the_kernel_has_and_that_did_not_move_is_zero(tmp_path) -> None:
@@ -130,7 +201,7 @@ def test_a_counter_the_kernel_has_and_that_did_not_move_is_zero(tmp_path) -> Non
 
     folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
 
-    assert measured_result(folder).verdicts[0].kind is VerdictKind.REPRODUCED
+    assert result_of(folder).verdicts[0].kind is VerdictKind.REPRODUCED
 
 
 def test_a_counter_the_kernel_does_not_have_is_not_comparable(tmp_path) -> None:
@@ -139,7 +210,7 @@ def test_a_counter_the_kernel_does_not_have_is_not_comparable(tmp_path) -> None:
 
     folder = record(an_experiment(claim), KERNELS, plan, SilentWatch())
 
-    assert measured_result(folder).verdicts[0].kind is VerdictKind.NOT_COMPARABLE
+    assert result_of(folder).verdicts[0].kind is VerdictKind.NOT_COMPARABLE
 
 
 DECISIONS = """\
@@ -192,7 +263,7 @@ def test_the_kernel_says_which_rules_sized_its_packets(
     folder = record(an_experiment(), KERNELS, plan, SilentWatch())
     decided(folder, lost=lost, switches=switches)
 
-    before, after = measured_result(folder).runs
+    before, after = result_of(folder).runs
 
     assert before.attribution == shares
     assert before.decisions is not None
@@ -207,7 +278,7 @@ def test_a_run_with_a_variant_gone_is_never_measured(tmp_path) -> None:
     (folder / "after" / "1" / "run.json").unlink()
 
     with pytest.raises(StoreError, match="after/1 is missing"):
-        measured_result(folder)
+        result_of(folder)
 
 
 def test_a_capture_that_is_no_file_is_never_read(tmp_path) -> None:
@@ -219,16 +290,17 @@ def test_a_capture_that_is_no_file_is_never_read(tmp_path) -> None:
     os.mkfifo(capture)
 
     with pytest.raises(StoreError, match="sender.pcapng: no such file"):
-        measured_result(folder)
+        result_of(folder)
 
 
 def test_a_report_repeated_has_the_same_bytes(tmp_path) -> None:
     plan = a_plan(tmp_path, FakeMachine())
     folder = record(an_experiment(), KERNELS, plan, SilentWatch())
 
-    first = publish(folder, [measured_result(folder)]).read_bytes()
+    first = publish(folder, [result_of(folder)]).read_bytes()
 
-    assert publish(folder, [measured_result(folder)]).read_bytes() == first
+    assert publish(folder, [result_of(folder)]).read_bytes() == first
+    assert b"first divergence, data packet #0" in first
 
 
 def test_an_unwritable_folder_is_one_clear_error(tmp_path) -> None:

@@ -1,16 +1,19 @@
 """Processes: what they print, how they end, and that none outlives its deadline."""
 
+import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from testbed.errors import CommandError, Unavailable
-from testbed.process import Stop, run, stream
+from testbed.process import Stop, Workers, run, stream
 
 FOREVER = "import time; print('up', flush=True); time.sleep(600)"
 #: A parent that starts a child in its own group, tells the child's pid, and waits.
@@ -141,3 +144,71 @@ def test_a_process_dies_when_the_program_is_killed() -> None:
 
     assert wait_until_dead(middle)
     os.kill(child_of_child, signal.SIGKILL)
+
+
+#: A parent that has workers tell their pids, and then sleep; and waits for them.
+MASTER = """
+import os, time
+from testbed.process import Workers
+if __name__ == "__main__":
+    with Workers() as workers:
+        print(workers.submit(os.getpid).result(), flush=True)
+        workers.submit(time.sleep, 600).result()
+"""
+
+
+def test_workers_compute_in_processes_of_their_own() -> None:
+    with Workers() as workers:
+        found = [workers.submit(os.getpid).result() for _ in range(2)]
+        children = {child.pid for child in multiprocessing.active_children()}
+
+    assert os.getpid() not in found
+    assert set(found) <= children
+
+
+def test_an_error_of_a_worker_is_raised_where_its_result_is_asked_for() -> None:
+    with Workers() as workers, pytest.raises(ValueError, match="invalid literal"):
+        workers.submit(int, "x").result()
+
+
+def test_leaving_by_an_error_ends_what_is_being_computed() -> None:
+    begun = time.monotonic()
+
+    with suppress(KeyboardInterrupt), Workers() as workers:
+        worker = workers.submit(os.getpid).result()
+        workers.submit(time.sleep, 600)
+        raise KeyboardInterrupt
+
+    assert time.monotonic() - begun < 30
+    assert wait_until_dead(worker)
+
+
+def test_a_worker_is_deaf_to_an_interrupt() -> None:
+    with Workers() as workers:
+        blocked = workers.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+
+    assert signal.SIGINT in blocked
+
+
+def test_the_mask_of_the_caller_is_left_as_it_was() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+    with Workers() as workers:
+        workers.submit(abs, -1).result()
+
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_no_worker_outlives_this_program(tmp_path: Path) -> None:
+    (tmp_path / "master.py").write_text(MASTER)
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "master.py")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as master:
+        assert master.stdout is not None
+        worker = int(master.stdout.readline())
+        master.kill()
+
+    assert wait_until_dead(worker)

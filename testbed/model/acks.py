@@ -58,7 +58,7 @@ class Acks:
                 sock.rcv_nxt - sock.rcv_wup > sock.rcv_mss
                 and (unread < 1 or sock.select_window() >= sock.rcv_wnd)
             )
-            or sock.quick
+            or sock.in_quickack_mode()
             or sock.now
         ):
             # Since Linux commit 133c4c0d3717 ("tcp: defer regular ACK while processing

@@ -9,6 +9,7 @@ from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
 from testbed.model.settings import mss_of, sysctls_of
+from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
 from testbed.trace.causes import Cause
 
@@ -43,18 +44,30 @@ class Connection:
         "_sample_every",
         "_sampler",
         "_sender",
+        "_watch",
         "causes",
         "record",
+        "watched",
     )
 
-    def __init__(self, variant: Variant, features: Features, machine: Machine) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        features: Features,
+        machine: Machine,
+        watch: int | None = None,
+    ) -> None:
         self.record = Record()
         self.causes: list[Cause] = []
+        self.watched: dict[str, int] | None = None
+        self._watch = watch
         self._cpu = cpu = Cpu(machine, _START_NS)
         self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
         self._sender = Sender(
             variant, features, cpu=cpu, transmit=self._transmit, sent=self.causes.append
         )
+        if watch is not None:
+            self._sender.output.deciding = self._note
         self._fq = _fq(variant, cpu, self._leave)
         path = variant.path
         there, back = path.rtt // 2, path.rtt - path.rtt // 2
@@ -80,6 +93,10 @@ class Connection:
         """Connect, and run until nothing is left to happen."""
         self._sender.output.send_bare(syn=True)
         self._cpu.run()
+
+    def _note(self) -> None:
+        if len(self.causes) == self._watch:
+            self.watched = state_of(self._sender.sock)
 
     def _transmit(self, packet: Packet) -> bool:
         self.record.counts("sender", packet)

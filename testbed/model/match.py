@@ -1,12 +1,12 @@
 """How well a prediction fits: packet by packet, and as distributions. See compare."""
 
 from bisect import bisect_left
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from testbed.trace.trace import Segment, Trace
+from testbed.trace.metrics import ack_stretch
+from testbed.trace.trace import Column, Segment, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +26,9 @@ class Divergence:
 class Match:
     """How two traces compare.
 
-    match: share of data packets that are the same, see compare.  size_distance: 0 to 1,
-    the Kolmogorov-Smirnov distance of the packets' payloads: the largest difference
-    between the shares of packets up to a size.
+    match: share of data packets that are the same, see compare.  size_distance,
+    stretch_distance: 0 to 1, the Kolmogorov-Smirnov distances of the packets' payloads
+    and of ack_stretch: the largest difference between the shares up to a value.
     """
 
     match: float
@@ -36,6 +36,7 @@ class Match:
     predicted_packets: int
     first_divergence: Divergence | None
     size_distance: float
+    stretch_distance: float
 
 
 def compare(measured: Trace, predicted: Trace) -> Match:
@@ -46,42 +47,53 @@ def compare(measured: Trace, predicted: Trace) -> Match:
     of packets of the longer trace. A packet sent twice is two packets, first to first
     and second to second. Two empty traces match.
     """
-    ours, theirs = _packets(measured), _packets(predicted)
-    longer = max(len(ours), len(theirs))
+    ours, theirs = len(measured.seq), len(predicted.seq)
+    longer = max(ours, theirs)
     return Match(
-        match=_common(ours, theirs) / longer if longer else 1.0,
-        measured_packets=len(ours),
-        predicted_packets=len(theirs),
+        match=_common(measured, predicted) / longer if longer else 1.0,
+        measured_packets=ours,
+        predicted_packets=theirs,
         first_divergence=_first_divergence(measured, predicted),
-        size_distance=_size_distance(measured, predicted),
+        size_distance=_distance(measured.length, predicted.length),
+        stretch_distance=_distance(ack_stretch(measured), ack_stretch(predicted)),
     )
 
 
-def _packets(trace: Trace) -> list[tuple[int, int, int]]:
-    """Return (seq, length, how many such packets came before) of each packet."""
-    before: Counter[tuple[int, int]] = Counter()
-    packets = []
-    for packet in zip(trace.seq.tolist(), trace.length.tolist(), strict=True):
-        packets.append((*packet, before[packet]))
-        before[packet] += 1
-    return packets
-
-
-def _common(
-    ours: list[tuple[int, int, int]], theirs: list[tuple[int, int, int]]
-) -> int:
+def _common(measured: Trace, predicted: Trace) -> int:
     """Return the length of the longest common subsequence.
 
-    As no packet occurs twice, it is the longest increasing run of places.
+    As no number occurs twice, it is the longest increasing run of places.
     """
-    places = {packet: place for place, packet in enumerate(ours)}
+    ours, theirs = _numbers(measured, predicted)
+    place_of = np.full(len(ours) + len(theirs), -1, np.int64)
+    place_of[ours] = np.arange(len(ours))
+    places = place_of[theirs]
+    places = places[places >= 0]
+    if (np.diff(places) > 0).all():
+        return len(places)
     ends: list[int] = []
-    for packet in theirs:
-        place = places.get(packet)
-        if place is not None:
-            at = bisect_left(ends, place)
-            ends[at : at + 1] = [place]
+    for place in places.tolist():
+        at = bisect_left(ends, place)
+        ends[at : at + 1] = [place]
     return len(ends)
+
+
+def _numbers(measured: Trace, predicted: Trace) -> tuple[Column, Column]:
+    """Number the packets of both, from 0 to less than the sum of their counts.
+
+    Two have the same number if seq, length and how many such came before are the same.
+    """
+    seq = np.concatenate([measured.seq, predicted.seq])
+    length = np.concatenate([measured.length, predicted.length])
+    order = np.lexsort((length, seq))  # stable: ours stand before theirs
+    row = np.arange(len(order))
+    differs = (np.diff(seq[order]) != 0) | (np.diff(length[order]) != 0)
+    first = np.concatenate([[True], differs])[: len(order)]
+    turns = first | (np.diff(order >= len(measured.seq), prepend=False))
+    group, side = (np.maximum.accumulate(np.where(at, row, 0)) for at in (first, turns))
+    number = np.empty(len(order), np.int64)
+    number[order] = group + (row - side)
+    return number[: len(measured.seq)], number[len(measured.seq) :]
 
 
 def _first_divergence(measured: Trace, predicted: Trace) -> Divergence | None:
@@ -106,12 +118,12 @@ def _segment(trace: Trace, index: int) -> Segment | None:
     return Segment(since_start, int(trace.seq[index]), int(trace.length[index]))
 
 
-def _size_distance(measured: Trace, predicted: Trace) -> float:
-    if not len(measured.length) or not len(predicted.length):
-        return float(len(measured.length) != len(predicted.length))
-    sizes = np.union1d(measured.length, predicted.length)
+def _distance(measured: Column, predicted: Column) -> float:
+    if not len(measured) or not len(predicted):
+        return float(len(measured) != len(predicted))
+    values = np.unique(np.concatenate([measured, predicted]))
     shares = [
-        np.searchsorted(np.sort(trace.length), sizes, side="right") / len(trace.length)
-        for trace in (measured, predicted)
+        np.searchsorted(np.sort(each), values, side="right") / len(each)
+        for each in (measured, predicted)
     ]
     return float(np.abs(shares[0] - shares[1]).max())

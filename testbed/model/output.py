@@ -58,7 +58,8 @@ class Output:
     the cause of each packet of new data.  congested: called when the qdisc is full.
     progress: called when new data has been sent, with what packets_out was before, and
     whether it was a loss probe.  check_space: called when a packet has been sent while
-    a writer waits for room.
+    a writer waits for room.  deciding: called when all is decided about a packet of new
+    data, and nothing of it counted yet.
     """
 
     __slots__ = (
@@ -76,6 +77,7 @@ class Output:
         "_sock",
         "_transmit",
         "_tuning",
+        "deciding",
         "ts_recent",
     )
 
@@ -103,6 +105,7 @@ class Output:
         self._header = IP_HEADERS[family] + TCP_HEADER
         self._transmit = transmit
         self._sent = sent
+        self.deciding: Callable[[], None] = _nothing
         self._congested: Callable[[], None] = _nothing
         self._progress: Progress = _ignore
         self._check_space: Callable[[], None] = _nothing
@@ -271,6 +274,7 @@ class Output:
     def _send(self, skb: Skb, why: Cause) -> bool:
         """Send the first skb of the write queue; it is in the retransmit queue then."""
         sock = self._sock
+        self.deciding()
         if not self.transmit(skb):
             return False
         if skb.length:

@@ -118,6 +118,10 @@ class RcvSock:
         used = self.queue.memory + self.ofo.memory - uncharged
         return self.window_of(self.rcvbuf - used)
 
+    def in_quickack_mode(self) -> bool:
+        """Tell whether each packet has an ACK; a FIN ends that: tcp_fin()."""
+        return self.quick > 0 and not self.fin
+
     def receive_window(self) -> int:
         """Return what is left of the window offered: tcp_receive_window()."""
         return max(self.rcv_wup + self.rcv_wnd - self.rcv_nxt, 0)

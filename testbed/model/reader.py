@@ -83,10 +83,8 @@ class Reader:
     def _cleanup_rbuf(self) -> None:
         """Acknowledge what softirqs did not."""
         sock = self._sock
-        emptied = not sock.queue and not sock.ofo
-        if sock.scheduled and (
-            sock.rcv_nxt - sock.rcv_wup > sock.rcv_mss or (sock.pushed and emptied)
-        ):
+        pushed = sock.pushed and not (sock.fin or sock.queue or sock.ofo)
+        if sock.scheduled and (sock.rcv_nxt - sock.rcv_wup > sock.rcv_mss or pushed):
             self._acks.send()
             return
         current = sock.receive_window()

@@ -59,36 +59,37 @@ class Sender:
             features=features,
         )
         congestion = _congestion(work.congestion, features, tuning, pacing)
+        self.input = self._input(variant, cpu, congestion, tuning)
+
+    def _input(
+        self, variant: Variant, cpu: Cpu, congestion: CongestionControl, tuning: Tuning
+    ) -> Input:
+        """Build what ACKs and timers do, and have the output tell of what it does."""
+        sock, output, mss = self.sock, self.output, tuning.mss
         timer = XmitTimer(cpu)
-        recovery = Recovery(
-            self.sock, congestion=congestion, timer=timer, mss=tuning.mss
-        )
+        recovery = Recovery(sock, congestion=congestion, timer=timer, mss=mss)
         retransmit = Retransmit(
-            self.sock,
-            cpu=cpu,
-            output=self.output,
-            recovery=recovery,
-            timer=timer,
-            mss=tuning.mss,
+            sock, cpu=cpu, output=output, recovery=recovery, timer=timer, mss=mss
         )
-        self.input = Input(
-            self.sock,
+        acks = Input(
+            sock,
             cpu=cpu,
-            output=self.output,
+            output=output,
             congestion=congestion,
             recovery=recovery,
             retransmit=retransmit,
             tuning=tuning,
             mss_clamp=mss_option_of(variant),
-            locked=work.sndbuf is not None,
+            locked=variant.workload.sndbuf is not None,
             writeable=lambda: cpu.wake(self.writer.resume),
         )
         timer.tell(retransmit.expired)
-        self.output.tell(
+        output.tell(
             congested=recovery.enter_cwr,
             progress=retransmit.progress,
-            check_space=self.input.check_space,
+            check_space=acks.check_space,
         )
+        return acks
 
     def take(self, packet: Packet) -> None:
         """Take a packet that has arrived, once no process owns the socket."""

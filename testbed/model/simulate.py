@@ -18,13 +18,15 @@ class Prediction:
     """What a simulated run yields.
 
     trace: at the sender.  counters: by host and nstat's name.  causes: one a data
-    packet of the trace.  samples: as tcp_info.json has them.
+    packet of the trace.  samples: as tcp_info.json has them.  watched: the sender's
+    state in which it decides on the watched packet.
     """
 
     trace: Trace
     counters: Mapping[str, Mapping[str, int]]
     causes: tuple[Cause, ...]
     samples: tuple[Mapping[str, int], ...]
+    watched: Mapping[str, int] | None = None
 
     def cause_shares(self) -> dict[Cause, float]:
         """Return the share of data packets that each rule gave their size."""
@@ -33,19 +35,25 @@ class Prediction:
 
 
 def simulate(
-    variant: Variant, features: Features, machine: Machine | None = None
+    variant: Variant,
+    features: Features,
+    machine: Machine | None = None,
+    *,
+    watch: int | None = None,
 ) -> Prediction:
     """Return what a sender with these features does in a variant.
 
-    machine: by default the lab's, User-Mode Linux in virtual time.
+    machine: by default the lab's, User-Mode Linux in virtual time.  watch: the index of
+    a data packet at which to note the sender's state.
     Raises SpecError for what the model does not reach.
     """
     check(variant)
-    connection = Connection(variant, features, machine or Machine())
+    connection = Connection(variant, features, machine or Machine(), watch)
     connection.run()
     return Prediction(
         trace=connection.record.trace(mss_of(variant)),
         counters=connection.record.counters(variant.workload.family),
         causes=tuple(connection.causes),
         samples=connection.record.samples(),
+        watched=connection.watched,
     )

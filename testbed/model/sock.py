@@ -13,6 +13,11 @@ NO_RTT = 0xFFFFFFFF
 REORDERING = 3
 _RTO_INITIAL_MS = 1000
 _NS_PER_US = 1000
+#: The fields that state_of() gives.
+WATCHED = (
+    *("snd_cwnd", "snd_ssthresh", "packets_out", "snd_una", "snd_wnd"),
+    *("sk_pacing_rate", "srtt_us", "min_rtt_us", "sk_wmem_alloc"),
+)
 #: struct sk_buff aligned, and the skb_shared_info behind a linear head.
 _SK_BUFF = 256
 _SHARED_INFO = 320
@@ -221,6 +226,11 @@ class TcpSock:
         """Tell whether a sleeping writer is woken: a third of the buffer is free."""
         free = self.sk_sndbuf - self.sk_wmem_queued
         return free >= self.sk_wmem_queued >> 1 and self.memory_free()
+
+
+def state_of(sock: TcpSock) -> dict[str, int]:
+    """Return what decides about a packet, by name."""
+    return {name: getattr(sock, name) for name in WATCHED}
 
 
 def sndbuf_wanted(cwnd: int, mss_clamp: int, header: int) -> int:

@@ -5,12 +5,13 @@ was true at the end of equal slices of time, and they say which. Start with figu
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from testbed.report import plots
+from testbed.report.grid import Grid
 from testbed.report.numbers import amount, count, listed, milliseconds, plural, share
 from testbed.report.plots import Side
 from testbed.report.result import Result
@@ -37,16 +38,6 @@ _SAMPLE_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """A table of texts. folded: whether it is long and opened on demand."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    folded: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A picture, and the same in words and numbers. alt: for who cannot see it."""
 
@@ -61,15 +52,7 @@ class Figure:
 def figures(result: Result, prefix: str) -> tuple[Figure, ...]:
     """Return the figures of a result. prefix: begins their names, unique on a page."""
     order = [variant.name for variant in result.experiment.variants]
-    sides = tuple(
-        Side(
-            name=name,
-            place=order.index(name),
-            trace=result.first(name).trace,
-            tcp_info=result.first(name).tcp_info,
-        )
-        for name in result.variants()
-    )
+    sides = tuple(_side(result, name, order.index(name)) for name in result.variants())
     if not sides:
         return ()
     return (
@@ -80,6 +63,22 @@ def figures(result: Result, prefix: str) -> tuple[Figure, ...]:
         _ack_stretch(f"{prefix}-ack-stretch", sides),
         _sender_state(f"{prefix}-tcp-info", sides),
     )
+
+
+def _side(result: Result, name: str, place: int) -> Side:
+    measured, predicted = result.first(name), result.predicted(name)
+    side = Side(
+        name=name, place=place, trace=measured.trace, tcp_info=measured.tcp_info
+    )
+    if predicted is None:
+        return side
+    model = replace(
+        side,
+        name=f"{name}, model",
+        trace=predicted.trace,
+        tcp_info=predicted.tcp_info,
+    )
+    return replace(side, model=model)
 
 
 def zoom_windows(traces: Sequence[Trace]) -> tuple[tuple[int, int], ...]:
@@ -102,8 +101,7 @@ def zoom_windows(traces: Sequence[Trace]) -> tuple[tuple[int, int], ...]:
 
 def _tso_sizes(name: str, sides: Sequence[Side]) -> Figure:
     return _distribution(
-        *(name, "TSO packet sizes"),
-        tuple((side, tso_segs(side.trace)) for side in sides),
+        *(name, "TSO packet sizes", sides, tso_segs),
         event="packet",
         quantity="segments",
     )
@@ -111,8 +109,7 @@ def _tso_sizes(name: str, sides: Sequence[Side]) -> Figure:
 
 def _ack_stretch(name: str, sides: Sequence[Side]) -> Figure:
     return _distribution(
-        *(name, "Stretch ACKs"),
-        tuple((side, ack_stretch(side.trace)) for side in sides),
+        *(name, "Stretch ACKs", sides, ack_stretch),
         event="ACK",
         quantity="segments acknowledged",
     )
@@ -121,23 +118,26 @@ def _ack_stretch(name: str, sides: Sequence[Side]) -> Figure:
 def _distribution(
     name: str,
     title: str,
-    samples: Sequence[tuple[Side, Column]],
+    sides: Sequence[Side],
+    sample: Callable[[Trace], Column],
     *,
     event: str,
     quantity: str,
 ) -> Figure:
+    samples = [(each, sample(each.trace)) for each in plots.voices(sides)]
     quantiles = [
-        f"{side.name}: {_quantiles(values, event)}" for side, values in samples
+        f"{each.name}: {_quantiles(values, event)}" for each, values in samples
     ]
     return Figure(
         name=name,
         title=title,
-        svg=plots.distribution(name, samples, event=event, quantity=quantity),
+        svg=plots.distribution(name, sides, sample, event=event, quantity=quantity),
         alt=f"Histogram and cumulative distribution of {quantity} per {event}. "
         + "; ".join(quantiles),
         caption=f"{quantity.capitalize()} per {event}, seen at the sender. Left: how "
         f"many {event}s of each size, on a logarithmic scale. Right: the share of all "
-        f"{event}s that is at or below a size. {'; '.join(quantiles)}.",
+        f"{event}s that is at or below a size.{_dashes(sides)} "
+        f"{'; '.join(quantiles)}.",
         grids=(_distribution_grid(samples, event, quantity),),
     )
 
@@ -164,7 +164,8 @@ def _distribution_grid(
 
 def _tso_over_time(name: str, sides: Sequence[Side]) -> Figure:
     told = [
-        f"{side.name}: {_quantiles(tso_segs(side.trace), 'packet')}" for side in sides
+        f"{each.name}: {_quantiles(tso_segs(each.trace), 'packet')}"
+        for each in plots.voices(sides)
     ]
     return Figure(
         name=name,
@@ -172,8 +173,8 @@ def _tso_over_time(name: str, sides: Sequence[Side]) -> Figure:
         svg=plots.tso_over_time(name, sides),
         alt="Segments in each packet against the time it was sent. " + "; ".join(told),
         caption="Each mark is one packet handed to the device, as high as the segments "
-        f"in it. {'; '.join(told)}.",
-        grids=tuple(_sizes_grid(side, _step(sides)) for side in sides),
+        f"in it{_dash(sides)}. {'; '.join(told)}.",
+        grids=tuple(_sizes_grid(each, _step(sides)) for each in plots.voices(sides)),
     )
 
 
@@ -195,7 +196,7 @@ def _sizes_grid(side: Side, step: int) -> Grid:
 
 
 def _sequence(name: str, sides: Sequence[Side]) -> Figure:
-    told = [f"{side.name}: {_transfer(side.trace)}" for side in sides]
+    told = [f"{each.name}: {_transfer(each.trace)}" for each in plots.voices(sides)]
     return Figure(
         name=name,
         title="Sequence numbers over time",
@@ -204,9 +205,9 @@ def _sequence(name: str, sides: Sequence[Side]) -> Figure:
         + "; ".join(told),
         caption="A data packet is a bar from its first to its last byte. Between the "
         "bars and the line below is what is in flight; between the bars and the window "
-        "edge (acknowledged plus receive window) is what the receiver still allows. "
-        f"{'; '.join(told)}.",
-        grids=tuple(_progress_grid(side, _step(sides)) for side in sides),
+        "edge (acknowledged plus receive window) is what the receiver still allows."
+        f"{_dashes(sides, 'They join its packets.')} {'; '.join(told)}.",
+        grids=tuple(_progress_grid(each, _step(sides)) for each in plots.voices(sides)),
     )
 
 
@@ -237,24 +238,23 @@ def _progress_grid(side: Side, step: int) -> Grid:
 
 def _sequence_zoom(name: str, sides: Sequence[Side]) -> Figure:
     windows = zoom_windows([side.trace for side in sides])
-    grids = tuple(
-        _packets_grid(side, window) for side, window in zip(sides, windows, strict=True)
-    )
+    seen = [
+        (each, plots.shifted(window, side, each))
+        for side, window in zip(sides, windows, strict=True)
+        for each in plots.voices([side])
+    ]
     begin, end = windows[0]
     told = f"{amount(end - begin, 'ns')} from the middle of the transfer"
-    each = [
-        f"{side.name}: {_in_window(side.trace, window)}"
-        for side, window in zip(sides, windows, strict=True)
-    ]
+    each = [f"{side.name}: {_in_window(side.trace, window)}" for side, window in seen]
     return Figure(
         name=name,
         title="Bursts",
         svg=plots.sequence_zoom(name, sides, windows),
         alt=f"Every data packet and ACK in {told}. " + "; ".join(each),
         caption=f"The same, in {told}: bars are packets, ticks at the bottom are ACKs "
-        "as they come in. All panels are equally long, and around the middle byte. "
-        f"{'; '.join(each)}.",
-        grids=grids,
+        "as they come in. All panels are equally long, and around the middle byte."
+        f"{_dashes(sides, 'Its ACKs are the upper ticks.')} {'; '.join(each)}.",
+        grids=tuple(_packets_grid(*each) for each in seen),
     )
 
 
@@ -295,17 +295,28 @@ def _packets_grid(side: Side, window: tuple[int, int]) -> Grid:
 
 
 def _sender_state(name: str, sides: Sequence[Side]) -> Figure:
-    told = [f"{side.name}: {_last_sample(side)}" for side in sides]
+    told = [f"{each.name}: {_last_sample(each)}" for each in plots.voices(sides)]
     return Figure(
         name=name,
         title="The sender's own view",
         svg=plots.sender_state(name, sides),
         alt="Congestion window, pacing rate and round-trip time against time. "
         + "; ".join(told),
-        caption="From TCP_INFO, sampled at the sender while it sends. ssthresh is only "
-        f"drawn once it is set. {'; '.join(told)}.",
-        grids=tuple(_samples_grid(side, _step(sides)) for side in sides),
+        caption="From TCP_INFO, sampled at the sender while it sends. Thin lines are "
+        f"ssthresh, once it is set, and min_rtt.{_dashes(sides)} {'; '.join(told)}.",
+        grids=tuple(_samples_grid(each, _step(sides)) for each in plots.voices(sides)),
     )
+
+
+def _dash(sides: Sequence[Side]) -> str:
+    modelled = any(side.model for side in sides)
+    return "; a dash is one that the model predicts" if modelled else ""
+
+
+def _dashes(sides: Sequence[Side], more: str = "") -> str:
+    if not any(side.model for side in sides):
+        return ""
+    return " ".join(("", "Solid is the kernel, dashed the model.", more)).rstrip()
 
 
 def _last_sample(side: Side) -> str:
@@ -401,7 +412,7 @@ def _span(trace: Trace, middle: int) -> int:
 
 def _step(sides: Sequence[Side]) -> int:
     """Return the round number of ns that cuts the longest run in _MOST_SLICES."""
-    longest = max(_duration(side.trace) for side in sides)
+    longest = max(_duration(each.trace) for each in plots.voices(sides))
     least = max(1, longest / _MOST_SLICES)
     power = int(10 ** math.floor(math.log10(least)))
     return next(each * power for each in (1, 2, 5, 10) if each * power >= least)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from testbed.claims import VerdictKind
 from testbed.spec.claim import Claim
+from testbed.trace.causes import Cause
 from testbed.trace.metrics import METRICS
 
 #: nstat counters, as Linux 6.x counts them. Source: include/uapi/linux/snmp.h, and the
@@ -38,6 +39,31 @@ SAMPLES: Mapping[str, str] = {
     "pacing rate": "the rate the sender spaces its packets at (tcpi_pacing_rate)",
     "srtt": "smoothed round-trip time (tcpi_rtt)",
     "min_rtt": "the smallest round-trip time of the last minutes (tcpi_min_rtt)",
+}
+
+#: How a prediction is held against a run: testbed/model/match.py.
+MATCHING: Mapping[str, str] = {
+    "match": (
+        "the share of data packets that kernel and model have in common, in order, "
+        "equal in first byte and length; times do not count"
+    ),
+    "size distance, stretch distance": (
+        "Kolmogorov-Smirnov distances of payload bytes per packet and of ack_stretch: "
+        "the largest difference between the shares at or below any value"
+    ),
+    "first divergence": "the first data packet that differs in first byte or length",
+}
+
+#: Why a data packet has its size, by the name of its rule.
+RULES: Mapping[Cause, str] = {
+    Cause.AUTOSIZE: "as large as the autosize, tcp_tso_autosize()",
+    Cause.DEFER_RELEASE: "it was deferred to become larger, and did not",
+    Cause.CWND_QUOTA: "it fills its share of the congestion window",
+    Cause.RECEIVE_WINDOW: "it ends where the receiver's window ends",
+    Cause.END_OF_DATA: "nothing more was written, or Nagle cut a partial segment off",
+    Cause.TSQ: "it was cut, and then kept waiting by TCP small queues",
+    Cause.PACING: "it was cut, and then kept waiting by pacing",
+    Cause.HALF_WINDOW: "built at most half the receiver's largest window long",
 }
 
 VERDICTS: Mapping[VerdictKind, str] = {

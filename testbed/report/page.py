@@ -14,9 +14,19 @@ from markupsafe import Markup
 
 from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
-from testbed.report.figures import Figure, Grid, figures
+from testbed.report.figures import Figure, figures
+from testbed.report.grid import Grid
+from testbed.report.matching import (
+    attribution_grid,
+    divergence_grid,
+    divergences,
+    match_grid,
+    unreached,
+)
 from testbed.report.meanings import (
     COUNTERS,
+    MATCHING,
+    RULES,
     SAMPLES,
     VERDICTS,
     scope_of,
@@ -45,6 +55,7 @@ class Row:
     variant: str
     claimed: str
     measured: str
+    model: str
     differs: str
 
 
@@ -79,6 +90,8 @@ class Section:
     counters: Grid
     environments: tuple[tuple[str, str], ...]
     figures: tuple[tuple[Figure, Markup], ...]
+    model: tuple[Grid, ...]
+    unreached: tuple[str, ...]
 
 
 def render(results: Sequence[Result]) -> str:
@@ -92,6 +105,8 @@ def render(results: Sequence[Result]) -> str:
         unit_of=unit_of,
         definitions=_definitions(results),
         samples=SAMPLES,
+        matching=MATCHING,
+        rules=RULES,
         verdicts={kind.value: meaning for kind, meaning in VERDICTS.items()},
     )
 
@@ -115,6 +130,8 @@ def _section(at: int, result: Result) -> Section:
         environments=tuple(_environment(each.run) for each in firsts),
         # The pictures are the one thing on the page that is markup already.
         figures=tuple((each, Markup(each.svg)) for each in drawn),  # noqa: S704
+        model=tuple(_model(result)),
+        unreached=tuple(unreached(result)),
     )
 
 
@@ -129,6 +146,7 @@ def _line(verdict: Verdict) -> Line:
                 variant=variant,
                 claimed=amount(claimed, unit),
                 measured=amount(verdict.measured.get(variant), unit),
+                model=amount(verdict.model.get(variant), unit),
                 differs=change(claimed, verdict.measured.get(variant)),
             )
             for variant, claimed in claim.claimed.items()
@@ -138,6 +156,15 @@ def _line(verdict: Verdict) -> Line:
         why=verdict.why,
         source=claim.source,
     )
+
+
+def _model(result: Result) -> Iterator[Grid]:
+    """Return what the model's page says, nothing where it reaches no variant."""
+    if any(result.predicted(name) for name in result.variants()):
+        yield match_grid(result)
+        for each, found in divergences(result):
+            yield divergence_grid(each, found, result.first(each.variant))
+        yield attribution_grid(result, result.variants())
 
 
 def _kernels(runs: Sequence[Run]) -> Grid:

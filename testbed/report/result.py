@@ -1,10 +1,11 @@
 """Result: everything a report shows of one experiment, and nothing else."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
+from testbed.predicted import Predicted, Unreached
 from testbed.spec.experiment import Experiment
 from testbed.store import Run
 
@@ -13,12 +14,14 @@ from testbed.store import Run
 class Result:
     """An experiment, its runs measured (in the order of its variants), the verdicts.
 
-    voids: runs that are void, and so were not measured.
+    predictions: by variant, held against its first run.  voids: runs that are void,
+    and so were not measured.
     """
 
     experiment: Experiment
     runs: tuple[MeasuredRun, ...]
     verdicts: tuple[Verdict, ...]
+    predictions: Mapping[str, Predicted | Unreached] = field(default_factory=dict)
     voids: tuple[Run, ...] = ()
 
     def __post_init__(self) -> None:
@@ -32,6 +35,11 @@ class Result:
     def first(self, variant: str) -> MeasuredRun:
         """Return the first repeat of a variant: the one that is drawn."""
         return next(each for each in self.runs if each.run.variant == variant)
+
+    def predicted(self, variant: str) -> Predicted | None:
+        """Return what the model says of a variant, None where it does not reach."""
+        found = self.predictions.get(variant)
+        return found if isinstance(found, Predicted) else None
 
     def stored(self) -> Sequence[Run]:
         """Return every run as it was stored, the void ones last."""

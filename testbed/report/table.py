@@ -1,12 +1,13 @@
-"""The terminal's table: claimed against measured, and what the packets looked like.
+"""The terminal's tables: claimed, measured, predicted; what the packets looked like.
 
-One line holds one value claimed and measured, so that the numbers stand below each
-other and any number of variants fits 80 columns. All text is rich.Text, never markup:
-names and reasons come from files. Nothing is told by colour alone. Start with
-verdict_table.
+One line holds one value claimed, measured and predicted, so that the numbers stand
+below each other and any number of variants fits 80 columns. All text is rich.Text,
+never markup: names and reasons come from files. Nothing is told by colour alone. Start
+with verdict_table.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -15,8 +16,16 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.claims import Verdict, VerdictKind
+from testbed.report.grid import Grid
+from testbed.report.matching import (
+    attribution_grid,
+    divergence_lines,
+    divergences,
+    match_grid,
+    unreached,
+)
 from testbed.report.meanings import PACKET_METRICS, scope_of, unit_of
-from testbed.report.numbers import amount, change, count
+from testbed.report.numbers import amount, count
 from testbed.report.result import Result
 from testbed.report.words import ran_on, summary, void
 
@@ -27,6 +36,7 @@ _COLOURS = {
     VerdictKind.NOT_COMPARABLE: "bold magenta",
 }
 _STATISTICS = ("mean", "p50", "p90", "p99", "max")
+_ABREAST = 3  # variants in one table of rules
 
 
 def verdict_table(results: Sequence[Result]) -> RenderableType:
@@ -44,6 +54,7 @@ def _result(result: Result) -> Iterator[RenderableType]:
     yield Text(summary(result), style="bold")
     if result.runs:
         yield _packets(result)
+        yield from _model(result)
 
 
 def _heading(result: Result) -> Iterator[Text]:
@@ -60,9 +71,10 @@ def _table() -> Table:
 
 def _claims(verdicts: Sequence[Verdict]) -> Table:
     table = _table()
+    table.padding = (0, 0)  # or it would not fit
     table.add_column("claim", overflow="fold")
     table.add_column("variant", overflow="fold")
-    for name in ("claimed", "measured", "differs"):
+    for name in ("claimed", "measured", "model"):
         table.add_column(name, justify="right", no_wrap=True, overflow="fold")
     table.add_column("verdict", overflow="fold", min_width=len("not reproduced"))
     for verdict in verdicts:
@@ -82,7 +94,7 @@ def _add_claim(table: Table, verdict: Verdict) -> None:
             Text(variant),
             Text(amount(claimed, unit)),
             Text(amount(measured, unit)),
-            Text(change(claimed, measured)),
+            Text(amount(verdict.model.get(variant), unit)),
             told if at == 0 else Text(),
         )
     if len(claim.claimed) < len(heads):
@@ -114,6 +126,27 @@ def _packets(result: Result) -> Table:
             values = [getattr(found, name) for name in _STATISTICS]
             shown = [Text(amount(value, each.unit)) for value in values]
             table.add_row(Text(f"  {variant}"), Text(count(found.n)), *shown)
+    return table
+
+
+def _model(result: Result) -> Iterator[RenderableType]:
+    variants = [name for name in result.variants() if result.predicted(name)]
+    if variants:
+        yield _grid(match_grid(result))
+    told = (divergence_lines(*each) for each in divergences(result))
+    for line in (*chain.from_iterable(told), *unreached(result)):
+        yield Padding(Text(line), (0, 0, 0, 2))
+    for at in range(0, len(variants), _ABREAST):
+        yield _grid(attribution_grid(result, variants[at : at + _ABREAST]))
+
+
+def _grid(grid: Grid) -> Table:
+    table = _table()
+    table.add_column(Text(grid.title), overflow="fold")
+    for name in grid.head[1:]:
+        table.add_column(Text(name), justify="right", no_wrap=True, overflow="fold")
+    for name, *values in grid.rows:
+        table.add_row(Text(f"  {name}"), *map(Text, values))
     return table
 
 

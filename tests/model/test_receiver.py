@@ -79,4 +79,4 @@ def test_a_fin_is_answered_by_a_fin() -> None:
     bench.receiver.receive(fin)
     bench.cpu.run()
 
-    assert [packet.fin for packet in bench.sent] == [False, False, True]
+    assert [packet.fin for packet in bench.sent] == [False, True]

@@ -200,3 +200,38 @@ def test_what_the_model_does_not_reach_is_an_error(
 def test_dctcp_is_not_modelled() -> None:
     with pytest.raises(SpecError, match="dctcp"):
         simulate(a_stream(1000, congestion="dctcp"), Features())
+
+
+def test_the_sender_can_be_seen_as_any_packet_leaves() -> None:
+    variant = the_variant("after")
+    watched = simulate(variant, features_of(variant), watch=5).watched
+
+    assert watched is not None
+    assert (watched["snd_cwnd"], watched["snd_una"]) == (10 + 2, 2 * 1448)
+    assert watched["srtt_us"] >> 3 == pytest.approx(40_000, rel=0.01)
+
+
+def test_a_packet_that_is_watched_is_not_counted_yet() -> None:
+    variant = the_variant("after")
+    watched = simulate(variant, features_of(variant), watch=0).watched
+
+    assert watched is not None
+    assert (watched["packets_out"], watched["sk_wmem_alloc"]) == (0, 1)
+
+
+def test_watching_changes_no_packet() -> None:
+    variant = the_variant("before")
+    plain = simulate(variant, features_of(variant))
+    watched = simulate(variant, features_of(variant), watch=5)
+
+    assert compare(plain.trace, watched.trace).match == 1.0
+    assert plain.causes == watched.causes
+
+
+@pytest.mark.parametrize(
+    "watch", [pytest.param(None, id="none"), pytest.param(10**6, id="beyond-the-end")]
+)
+def test_what_is_not_watched_is_not_noted(watch: int | None) -> None:
+    variant = the_variant("after")
+
+    assert simulate(variant, features_of(variant), watch=watch).watched is None

@@ -13,6 +13,8 @@ from rich.console import Console
 
 from testbed.claims import judge
 from testbed.measured import MeasuredRun
+from testbed.model.match import compare
+from testbed.predicted import Predicted
 from testbed.report.plots import Side
 from testbed.report.result import Result
 from testbed.report.table import verdict_table
@@ -26,6 +28,7 @@ from testbed.trace.trace import Flow, Trace
 MSS = 1000
 RTT_NS = 40_000_000
 START_NS = 1_750_000_000_000_000_000
+EPOCHS_APART_NS = -START_NS + 10_000_000_000
 NO_SSTHRESH = 0x7FFFFFFF
 NO_ROWS: Sequence[tuple[int, int, int]] = ()
 
@@ -75,9 +78,13 @@ def samples(count: int, ssthresh: int = NO_SSTHRESH) -> tuple[Mapping[str, int],
 
 
 def side(
-    of: Trace, *, name: str = "before", tcp_info: Sequence[Mapping[str, int]] = ()
+    of: Trace,
+    *,
+    name: str = "before",
+    tcp_info: Sequence[Mapping[str, int]] = (),
+    model: Side | None = None,
 ) -> Side:
-    return Side(name=name, place=0, trace=of, tcp_info=tcp_info)
+    return Side(name=name, place=0, trace=of, tcp_info=tcp_info, model=model)
 
 
 def claim(metric: str, on: str, before: float, after: float, why: str = "") -> Claim:
@@ -144,9 +151,53 @@ def measured(
     )
 
 
+def predicted(
+    variant: str,
+    seen: Trace,
+    against: Trace,
+    counters: Mapping[str, Mapping[str, int]],
+    attribution: Mapping[str, float],
+) -> Predicted:
+    """Return what a model says whose clock began at another time."""
+    later = {
+        name: getattr(seen, name) + EPOCHS_APART_NS
+        for name in ("time_ns", "ack_time_ns")
+    }
+    own = replace(seen, syn_time_ns=START_NS + EPOCHS_APART_NS, **later)
+    return Predicted(
+        variant=variant,
+        trace=own,
+        tcp_info=tuple(
+            {**each, "time_ns": each["time_ns"] + EPOCHS_APART_NS}
+            for each in samples(8, ssthresh=20)
+        ),
+        counters=counters,
+        metrics=measure(METRICS, (own,)),
+        attribution=attribution,
+        match=compare(against, own),
+        at_divergence=STATE,
+    )
+
+
+STATE = {
+    "snd_cwnd": 12,
+    "snd_ssthresh": NO_SSTHRESH,
+    "packets_out": 7,
+    "snd_una": 4000,
+    "snd_wnd": 65_000,
+    "sk_pacing_rate": 1_250_000,
+    "srtt_us": 8 * 40_500,
+    "min_rtt_us": 39_500,
+    "sk_wmem_alloc": 2305,
+}
+
 BEFORE = {
     "sender": {"IpOutRequests": 601, "IpInReceives": 598, "TcpActiveOpens": 1},
     "receiver": {"TcpOutSegs": 7001},
+}
+PREDICTED_AFTER = {
+    "sender": {"IpOutRequests": 233, "IpInReceives": 77_654_321},
+    "receiver": {"TcpOutSegs": 8008},
 }
 AFTER = {
     "sender": {"IpOutRequests": 230, "IpInReceives": 87_654_321},
@@ -159,20 +210,44 @@ def result(
     names: tuple[str, str] = ("before", "after"),
     claims: tuple[Claim, ...] = CLAIMS,
 ) -> Result:
-    """Return an experiment of two measured runs: 50 packets of 2 segments, 10 of 10."""
+    """Return an experiment of two measured runs: 50 packets of 2 segments, 10 of 10.
+
+    The model predicts the first to the last packet; in the second it takes 20 of 5.
+    """
     of = experiment(names, claims)
     runs = (
         measured(run(of, names[0], folder), steady(50, 2), BEFORE, samples(8)),
         measured(run(of, names[1], folder), steady(10, 10), AFTER, samples(8)),
     )
-    return Result(experiment=of, runs=runs, verdicts=judge(claims, runs))
+    first, second = names
+    shares = {"autosize": 0.75, "cwnd_quota": 0.25}
+    predictions = {
+        first: predicted(first, steady(50, 2), runs[0].trace, BEFORE, shares),
+        second: predicted(
+            *(second, steady(20, 5), runs[1].trace, PREDICTED_AFTER),
+            {"defer_release": 1.0},
+        ),
+    }
+    return Result(
+        experiment=of,
+        runs=runs,
+        verdicts=judge(claims, runs, predictions),
+        predictions=predictions,
+    )
 
 
 def half_void(folder: Path) -> Result:
     """Return an experiment whose second variant is void, and so without verdicts."""
     whole = result(folder)
     lost = void_run(whole.experiment, "after", folder, "the capture lost 12 packets")
-    return replace(whole, runs=whole.runs[:1], verdicts=(), voids=(lost,))
+    predictions = {"before": whole.predictions["before"]}
+    return replace(
+        whole,
+        runs=whole.runs[:1],
+        verdicts=(),
+        predictions=predictions,
+        voids=(lost,),
+    )
 
 
 def all_void(folder: Path) -> Result:

@@ -45,16 +45,30 @@ def test_the_table_of_a_distribution_has_its_every_bar(
 ) -> None:
     (grid,) = drawn[0].grids
 
-    assert grid.rows == (
-        ("2", "50", "100.0%", "0", "0.0%"),
-        ("10", "0", "100.0%", "10", "100.0%"),
-    )
+    assert grid.head[3:5] == ("before, model: packets", "at or below")
+    assert [(row[:3], row[5:7]) for row in grid.rows] == [
+        (("2", "50", "100.0%"), ("0", "0.0%")),
+        (("5", "0", "100.0%"), ("0", "0.0%")),
+        (("10", "0", "100.0%"), ("10", "100.0%")),
+    ]
+
+
+def test_the_table_of_a_distribution_has_what_the_model_predicts(
+    drawn: Figures,
+) -> None:
+    (grid,) = drawn[0].grids
+
+    assert [row[3:5] + row[7:] for row in grid.rows] == [
+        ("50", "100.0%", "0", "0.0%"),
+        ("0", "100.0%", "20", "100.0%"),
+        ("0", "100.0%", "0", "100.0%"),
+    ]
 
 
 def test_the_table_of_the_sequence_says_what_is_in_flight(
     drawn: Figures,
 ) -> None:
-    before, _after = drawn[2].grids
+    before = drawn[2].grids[0]
 
     assert before.rows[5] == ("50 to 60", "20", "40 000", "0", "0", "40 000", "0")
     assert (
@@ -63,17 +77,20 @@ def test_the_table_of_the_sequence_says_what_is_in_flight(
 
 
 def test_the_table_of_the_zoom_has_its_every_packet(drawn: Figures) -> None:
-    _before, after = drawn[3].grids
+    _before, _its_model, after, model = drawn[3].grids
 
     assert after.rows[1] == ("41.000", "1.00 ms", "10 000", "10 000", "10")
+    assert model.title == "after, model: the packets in this picture"
+    assert model.rows[1] == ("41.000", "1.00 ms", "5 000", "5 000", "5")
 
 
 def test_the_table_of_the_samples_has_the_fields_drawn(
     drawn: Figures,
 ) -> None:
-    before, _after = drawn[5].grids
+    before, model, *_after = drawn[5].grids
 
     assert before.rows[0] == ("40.000", "10", "-", "10.0 Mbit/s", "40.0 ms", "39.0 ms")
+    assert model.rows[0] == ("40.000", "10", "20", "10.0 Mbit/s", "40.0 ms", "39.0 ms")
 
 
 @pytest.mark.parametrize(
@@ -122,3 +139,15 @@ def test_samples_are_counted(drawn: Figures) -> None:
     state = drawn[5]
 
     assert f"before: n = {len(samples(8))}, at the end cwnd 17" in state.caption
+
+
+def test_captions_say_what_the_model_predicts(drawn: Figures) -> None:
+    assert all("after, model: " in each.caption for each in drawn)
+    assert all("dash" in each.caption for each in drawn)
+    assert "after, model: n = 20 packets, mean 5" in drawn[0].caption
+
+
+def test_captions_without_a_model_say_nothing_of_one(tmp_path: Path) -> None:
+    plain = figures(of_one(steady(4, 2), tmp_path), "r1")
+
+    assert not any("dash" in each.caption for each in plain)

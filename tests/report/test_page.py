@@ -17,6 +17,7 @@ from report.builders import (
 )
 
 from testbed.claims import judge
+from testbed.predicted import Unreached
 from testbed.report.page import render
 from testbed.report.result import Result
 
@@ -31,7 +32,7 @@ def page_of(*results: Result) -> Page:
 def of_nothing(folder: Path) -> Result:
     of = experiment()
     runs = (measured(run(of, "before", folder), trace(), NOTHING_COUNTED),)
-    return Result(experiment=of, runs=runs, verdicts=judge(CLAIMS, runs))
+    return Result(experiment=of, runs=runs, verdicts=judge(CLAIMS, runs, {}))
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +78,20 @@ def test_every_picture_has_a_text_alternative(void_page: str) -> None:
     [
         pytest.param("How many packets does it take?", id="question"),
         pytest.param("1 of 4 claims reproduced; 2 direction only", id="summary"),
-        pytest.param("before 599 601 +0.3% reproduced", id="claimed-and-measured"),
-        pytest.param("12 345 678 87 654 321 +610.0%", id="large-figures"),
+        pytest.param("before 599 601 601 +0.3% reproduced", id="claimed-and-measured"),
+        pytest.param("12 345 678 87 654 321 77 654 321 +610.0%", id="large-figures"),
+        pytest.param("after 1 400 9 009 8 008", id="predicted"),
+        pytest.param("before 100.00% 50 50 0.00% 0.00% none", id="match"),
+        pytest.param("after 0.00% 10 20 100.00% 100.00% #0", id="no-match"),
+        pytest.param("after: first divergence, data packet #0", id="divergence"),
+        pytest.param("bytes 10 000 5 000", id="both-packets"),
+        pytest.param("ms since connect 40.000 40.000 first", id="when"),
+        pytest.param("snd_cwnd 10 12", id="both-senders"),
+        pytest.param("srtt 40.0 ms 40.5 ms", id="both-senders-srtt"),
+        pytest.param("snd_una - 4 000", id="what-tcp-info-does-not-tell"),
+        pytest.param("autosize 75.0% 0.0%", id="attribution"),
+        pytest.param("cut by defer_release it was deferred", id="meaning-of-a-rule"),
+        pytest.param("Kolmogorov-Smirnov", id="meaning-of-a-distance"),
         pytest.param("44.2 Mbit/s", id="a-claimed-rate"),
         pytest.param("Claimed in the mail", id="source"),
         pytest.param("release 6.12.117", id="release"),
@@ -120,7 +133,7 @@ def test_hostile_reasons_stay_text(tmp_path: Path) -> None:
     claims = (claim("IpOutRequests", "sender", 599, 232, why=HOSTILE),)
     of = experiment(claims=claims)
     lost = void_run(of, "before", tmp_path, HOSTILE)
-    verdicts = judge(claims, ())
+    verdicts = judge(claims, (), {})
 
     page = page_of(Result(experiment=of, runs=(), verdicts=verdicts, voids=(lost,)))
 
@@ -155,3 +168,22 @@ def test_a_void_run_cannot_be_among_those_measured(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="void"):
         Result(experiment=lost.experiment, runs=(as_measured,), verdicts=())
+
+
+def test_a_variant_that_the_model_does_not_reach_is_said(tmp_path: Path) -> None:
+    whole = result(tmp_path)
+    why = f"the model does not reach {HOSTILE}"
+    predictions = {**whole.predictions, "after": Unreached(variant="after", why=why)}
+
+    page = page_of(replace(whole, predictions=predictions))
+
+    assert f"after: {why}" in page.text
+    assert "after, model" not in page.text
+    assert "before, model" in page.text
+
+
+def test_a_page_without_a_model_says_nothing_of_one(tmp_path: Path) -> None:
+    text = page_of(of_nothing(tmp_path)).text
+
+    assert "Our simulation" not in text
+    assert "dashed" not in text

@@ -1,13 +1,15 @@
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from report.builders import MSS, RTT_NS, samples, side, steady, trace
+from report.builders import MSS, RTT_NS, START_NS, samples, side, steady, trace
 
 from testbed.report import plots
 from testbed.report.plots import Side
+from testbed.trace.metrics import tso_segs
 from testbed.trace.trace import Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -17,8 +19,7 @@ Draw = Callable[[Sequence[Side]], str]
 
 
 def draw_sizes(sides: Sequence[Side]) -> str:
-    each = [(one, -(-one.trace.length // MSS)) for one in sides]
-    return plots.distribution("d", each, event="packet", quantity="segments")
+    return plots.distribution("d", sides, tso_segs, event="packet", quantity="segments")
 
 
 def draw_zoom(sides: Sequence[Side]) -> str:
@@ -60,7 +61,14 @@ def drawn(draw: Draw) -> str:
 
 
 def two_sides() -> tuple[Side, Side]:
-    later = Side(name="after", place=1, trace=steady(10, 10), tcp_info=samples(5, 64))
+    model = Side(name="m", place=1, trace=steady(20, 5), tcp_info=samples(5, 32))
+    later = Side(
+        name="after",
+        place=1,
+        trace=steady(10, 10),
+        tcp_info=samples(5, 64),
+        model=model,
+    )
     return side(steady(50, 2), tcp_info=samples(5)), later
 
 
@@ -150,10 +158,10 @@ def test_a_packet_sent_again_is_told_apart() -> None:
 
 
 def test_ssthresh_is_drawn_once_it_is_set() -> None:
-    assert "before: ssthresh" not in texts(
+    assert "ssthresh" not in texts(
         draw_state([side(steady(2, 2), tcp_info=samples(4))])
     )
-    assert "before: ssthresh" in texts(
+    assert "ssthresh" in texts(
         draw_state([side(steady(2, 2), tcp_info=samples(4, ssthresh=20))])
     )
 
@@ -178,7 +186,71 @@ def test_a_histogram_counts_every_sample() -> None:
     sizes = np.array([1, 2, 2, 300], np.int64)
 
     svg = plots.distribution(
-        "d", [(side(trace()), sizes)], event="ACK", quantity="segments"
+        "d", [side(trace())], lambda _: sizes, event="ACK", quantity="segments"
     )
 
     assert "before (n = 4)" in texts(svg)
+
+
+@each_plot
+def test_a_model_is_drawn_in_dashes_and_the_legend_says_so(draw: Draw) -> None:
+    _before, after = two_sides()
+    alone = draw([replace(after, model=None)])
+    both = draw([after])
+
+    assert "model" not in texts(alone)
+    assert "model" in texts(both)
+    assert after.shade not in alone
+    assert after.shade in both
+
+
+DASHED = [each for each in EVERY if each.id != "tso-over-time"]  # its marks are dashes
+
+
+@pytest.mark.parametrize("draw", DASHED)
+def test_only_what_a_model_predicts_is_dashed(draw: Draw) -> None:
+    _before, after = two_sides()
+
+    assert "stroke-dasharray" not in draw([replace(after, model=None)])
+    assert "stroke-dasharray" in draw([after])
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_dashes_stand_out_from_the_line_below_and_from_paper(place: int) -> None:
+    one = Side(name="", place=place, trace=trace(), tcp_info=())
+
+    assert contrast(one.shade, one.colour) > 2.5
+    assert contrast(one.shade, "#ffffff") > 2.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of WCAG 2."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+@pytest.mark.parametrize(
+    ("ahead", "shown"),
+    [pytest.param(70, {"100"}, id="near"), pytest.param(500, set(), id="far")],
+)
+def test_a_zoom_shows_the_models_packets_too_if_they_are_near(
+    ahead: int, shown: set[str]
+) -> None:
+    seen = steady(60, 1)
+    model = side(replace(seen, seq=seen.seq + ahead * MSS))
+
+    labels = texts(draw_zoom([side(seen, model=model)]))
+
+    assert {"100"} & set(labels) == shown
+
+
+def test_the_same_time_since_connect_is_another_time_on_another_clock() -> None:
+    later = replace(trace(), syn_time_ns=START_NS + 7)
+
+    assert plots.shifted((10, 20), side(trace()), side(later)) == (17, 27)

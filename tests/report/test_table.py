@@ -5,6 +5,7 @@ import pytest
 from report.builders import all_void, half_void, printed, result
 from rich.console import Console
 
+from testbed.predicted import Unreached
 from testbed.report.table import verdict_table
 
 each_width = pytest.mark.parametrize("width", [80, 120])
@@ -21,6 +22,7 @@ each_width = pytest.mark.parametrize("width", [80, 120])
         pytest.param("44.2 Mbit/s", id="a-claimed-rate"),
         pytest.param("6.20 Mbit/s", id="a-measured-rate"),
         pytest.param("+610.0%", id="a-difference"),
+        pytest.param("77 654 321", id="a-large-prediction"),
     ],
 )
 def test_no_claimed_or_measured_figure_is_cut(
@@ -43,6 +45,12 @@ def test_no_claimed_or_measured_figure_is_cut(
         pytest.param("not reproduced", id="verdict"),
         pytest.param("1 of 4 claims reproduced; 2 direction only", id="summary"),
         pytest.param("delayed ACKs", id="why"),
+        pytest.param("before 599 601 601 reproduced", id="claimed-measured-predicted"),
+        pytest.param("before 100.00% 50 50 0.00% 0.00% none", id="match"),
+        pytest.param("after 0.00% 10 20 100.00% 100.00% #0", id="no-match"),
+        pytest.param("kernel 10 000 B from byte 0 at 40.000 ms", id="kernel's-packet"),
+        pytest.param("model 5 000 B from byte 0 at 40.000 ms", id="model's-packet"),
+        pytest.param("autosize 75.0% 0.0%", id="attribution"),
     ],
 )
 def test_the_table_says(words: str, width: int, tmp_path: Path) -> None:
@@ -108,3 +116,56 @@ def test_markup_in_a_subject_is_text(tmp_path: Path) -> None:
     shown = printed(replace(plain, experiment=replace(plain.experiment, patch=patch)))
 
     assert "[red]x" in shown
+
+
+def test_rules_are_compared_with_the_kernels_where_it_tells_them(
+    tmp_path: Path,
+) -> None:
+    plain = result(tmp_path)
+    first = replace(plain.runs[0], attribution={"autosize": 0.9, "tsq": 0.1})
+
+    shown = " ".join(printed(replace(plain, runs=(first, plain.runs[1]))).split())
+
+    assert "data packets cut by kernel model model" in shown
+    assert "autosize 90.0% 75.0% 0.0%" in shown
+    assert "tsq 10.0% 0.0% 0.0%" in shown
+
+
+def test_a_variant_that_the_model_does_not_reach_is_said(tmp_path: Path) -> None:
+    plain = result(tmp_path)
+    gone = Unreached(variant="after", why="the model does not reach [loss]")
+
+    shown = printed(replace(plain, predictions={**plain.predictions, "after": gone}))
+
+    assert "after: the model does not reach [loss]" in shown
+    assert "after first differs" not in shown
+
+
+def test_where_the_model_reaches_nothing_there_is_no_table_of_it(
+    tmp_path: Path,
+) -> None:
+    plain = result(tmp_path)
+    gone = {name: Unreached(variant=name, why="too far") for name in plain.predictions}
+
+    shown = printed(replace(plain, predictions=gone))
+
+    assert "before: too far" in shown
+    assert "match" not in shown
+
+
+def test_any_number_of_variants_fits_80_columns(tmp_path: Path) -> None:
+    plain = result(tmp_path, claims=())
+    names = [f"variant-number-{at}" for at in range(7)]
+    runs = [
+        replace(plain.runs[0], run=replace(plain.runs[0].run, variant=name))
+        for name in names
+    ]
+    told = {
+        name: replace(plain.predictions["after"], variant=name)  # type: ignore[type-var]
+        for name in names
+    }
+
+    shown = printed(replace(plain, runs=tuple(runs), predictions=told))
+
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.count("data packets cut by") == 3

@@ -122,6 +122,18 @@ def test_the_model_predicts_the_kernels_packets(answer, tmp_path) -> None:
     assert [each["match"] >= 0.99 for each in matches] == [True, True]
 
 
+@pytest.mark.parametrize("side", [0, 1], ids=["before", "after"])
+def test_a_run_says_how_well_the_model_fits_it(answer, side) -> None:
+    model = answer["runs"][side]["model"]
+    claim = next(each for each in answer["claims"] if each["metric"] == "TcpOutSegs")
+
+    assert model["match"] >= 0.99
+    assert model["packets"]["predicted"] == pytest.approx(
+        model["packets"]["measured"], rel=0.01
+    )
+    assert claim["model"] == claim["measured"]
+
+
 def test_kernel_and_model_name_the_same_rules(answer, tmp_path) -> None:
     done = run_testbed("model", "refine-tso-autosizing", "--json", cwd=tmp_path)
 
