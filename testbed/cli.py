@@ -11,7 +11,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,13 +41,14 @@ from testbed.pipeline import (
     topologies,
     with_kernel,
 )
-from testbed.predicted import predict
+from testbed.predicted import Counted, Predicted, count, predict
 from testbed.process import Workers
 from testbed.progress import watching
 from testbed.report.prediction import prediction_table
 from testbed.report.result import Result
 from testbed.report.table import verdict_table
 from testbed.spec.codec import encode
+from testbed.spec.experiment import Variant
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.trace.metrics import METRICS
 from testbed.user import drop_to_invoking_user
@@ -154,8 +155,14 @@ def _add_model(model: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change a key of every variant, such as path.rtt=10ms",
     )
-    model.add_argument(
+    either = model.add_mutually_exclusive_group()
+    either.add_argument(
         "--against", type=Path, metavar="RUN", help="match with a stored run"
+    )
+    either.add_argument(
+        "--totals",
+        action="store_true",
+        help="counters and rules alone, in memory that does not grow with the stream",
     )
     model.add_argument(
         "--json", action="store_true", help="print JSON and nothing else"
@@ -241,16 +248,22 @@ def _model(arguments: argparse.Namespace) -> int:
             known = ", ".join(variants)
             raise SpecError(f"no variant {arguments.variant!r}; known: {known}")
         variants = {arguments.variant: variants[arguments.variant]}
-    runs = tuple(measured_runs(arguments.against)) if arguments.against else ()
-    traces = {each.run.variant: each.trace for each in reversed(runs)}
-    predictions = [
-        predict(variant, traces.get(name)) for name, variant in variants.items()
-    ]
+    predictions = _predictions(arguments, variants)
     if arguments.json:
         print(json.dumps(predictions_json(experiment.name, predictions), indent=1))
     else:
         Console().print(prediction_table(predictions))
     return 0
+
+
+def _predictions(
+    arguments: argparse.Namespace, variants: Mapping[str, Variant]
+) -> Sequence[Predicted | Counted]:
+    if arguments.totals:
+        return [count(variant) for variant in variants.values()]
+    runs = tuple(measured_runs(arguments.against)) if arguments.against else ()
+    traces = {each.run.variant: each.trace for each in reversed(runs)}
+    return [predict(variant, traces.get(name)) for name, variant in variants.items()]
 
 
 def _show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> None:

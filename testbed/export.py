@@ -6,7 +6,7 @@ from typing import Any
 from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
 from testbed.model.match import Divergence, Match
-from testbed.predicted import Predicted, Unreached
+from testbed.predicted import Counted, Predicted, Unreached
 from testbed.report.result import Result
 from testbed.spec.codec import encode
 from testbed.trace.measurement import Measurement
@@ -116,23 +116,29 @@ def _divergence_json(
 
 
 def predictions_json(
-    experiment: str, predictions: Sequence[Predicted]
+    experiment: str, predictions: Sequence[Predicted | Counted]
 ) -> dict[str, Any]:
-    """Return what `model --json` prints."""
+    """Return what `model --json` prints; without packets, no metrics and no match."""
     return {
         "format": FORMAT,
         "predictions": [
-            {
-                "experiment": experiment,
-                "variant": each.variant,
-                "counters": encode(each.counters),
-                "metrics": metrics_json(each.metrics),
-                "attribution": dict(each.attribution),
-                "match": encode(each.match),
-            }
-            for each in predictions
+            {"experiment": experiment, **_prediction_json(each)} for each in predictions
         ],
     }
+
+
+def _prediction_json(predicted: Predicted | Counted) -> dict[str, Any]:
+    told = {
+        "variant": predicted.variant,
+        "counters": encode(predicted.counters),
+        "attribution": dict(predicted.attribution),
+    }
+    if isinstance(predicted, Predicted):
+        told |= {
+            "metrics": metrics_json(predicted.metrics),
+            "match": encode(predicted.match),
+        }
+    return told
 
 
 def metrics_json(metrics: Mapping[str, Measurement]) -> dict[str, Any]:

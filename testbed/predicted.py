@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from testbed.errors import SpecError
+from testbed.model import simulate
 from testbed.model.features import features_of
 from testbed.model.match import Match, compare
-from testbed.model.simulate import simulate
 from testbed.spec.experiment import Variant
+from testbed.trace.causes import Cause
 from testbed.trace.measurement import Measurement
 from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Trace
@@ -45,6 +46,15 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What the model says of a variant when it keeps no packet: see Predicted."""
+
+    variant: str
+    counters: Mapping[str, Mapping[str, int]]
+    attribution: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreached:
     """A variant the model says nothing of. why: a sentence."""
 
@@ -61,25 +71,39 @@ def predict(variant: Variant, against: Trace | None = None) -> Predicted:
     against: the trace of a run to match it with.
     """
     features = features_of(variant)
-    prediction = simulate(variant, features)
+    prediction = simulate.simulate(variant, features)
     match = None if against is None else compare(against, prediction.trace)
     state = None
     if match and match.first_divergence and match.first_divergence.predicted:
         # Noting every packet's state would cost memory for nothing: this one is known
         # only now, and the model does the same every time.
-        again = simulate(variant, features, watch=match.first_divergence.index)
+        place = match.first_divergence.index
+        again = simulate.simulate(variant, features, watch=place)
         state = again.watched
-    shares = prediction.cause_shares()
     return Predicted(
         variant=variant.name,
         trace=prediction.trace,
         tcp_info=prediction.samples,
         counters=prediction.counters,
         metrics=measure(METRICS, (prediction.trace,)),
-        attribution={cause.value: share for cause, share in shares.items() if share},
+        attribution=_attribution(prediction.cause_shares()),
         match=match,
         at_divergence=state,
     )
+
+
+def count(variant: Variant) -> Counted:
+    """Return what takes no memory for each packet. SpecError as predict."""
+    totals = simulate.count(variant, features_of(variant))
+    return Counted(
+        variant=variant.name,
+        counters=totals.counters,
+        attribution=_attribution(totals.cause_shares()),
+    )
+
+
+def _attribution(shares: Mapping[Cause, float]) -> dict[str, float]:
+    return {cause.value: share for cause, share in shares.items() if share}
 
 
 def predict_or_say(variant: Variant, against: Trace) -> Predicted | Unreached:

@@ -1,7 +1,8 @@
-"""Who runs this: root is given up before anything starts that does not need it."""
+"""Who runs this: their rights, root given up before anything starts; their cache."""
 
 import os
 import pwd
+from pathlib import Path
 
 from testbed.errors import SpecError
 
@@ -26,3 +27,11 @@ def drop_to_invoking_user() -> str | None:
     os.environ["HOME"] = user.pw_dir
     os.environ["USER"] = os.environ["LOGNAME"] = user.pw_name
     return user.pw_name
+
+
+def cache_dir() -> Path:
+    """Return this user's cache folder; it need not exist yet."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG base directory specification has relative paths ignored.
+    base = Path(named) if named.startswith("/") else Path.home() / ".cache"
+    return base / "testbed"

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent / "testbed"
 LAYERS = (
     {"errors"},
     {"units"},
-    {"process", "user"},
+    {"process", "user", "files"},
+    {"compiled"},
     {"spec", "trace"},
     {"model", "kernels", "store"},
     {"measured"},

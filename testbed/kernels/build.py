@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from testbed.errors import BuildError, SpecError, Unavailable
+from testbed.files import locked, sha256
 from testbed.kernels import cache, patching, trees
 from testbed.kernels.elf import build_id
-from testbed.kernels.files import locked, sha256
 from testbed.kernels.folder import BuildFolder
 from testbed.kernels.kconfig import parse_config
 from testbed.kernels.make import compile_kernel, configure, kernel_release
@@ -18,6 +18,7 @@ from testbed.kernels.progress import Phase, Progress
 from testbed.kernels.sources import Source, find_source
 from testbed.kernels.tools import compiler_version, require_plain_path, require_tools
 from testbed.spec.kernel import BuiltKernel, Kernel, KernelIdentity
+from testbed.user import cache_dir
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded")
@@ -69,7 +70,7 @@ def ensure(kernel: Kernel, on_progress: Callable[[Progress], None]) -> BuiltKern
         if found := _find(recipe):
             return found
         require_tools()
-        folder = BuildFolder(root=cache.cache_dir() / "build" / recipe.source.slug)
+        folder = BuildFolder(root=cache_dir() / "build" / recipe.source.slug)
         require_plain_path(folder.root)
 
         def on_wait(holder: str) -> None:
@@ -142,7 +143,7 @@ def _report(on_progress: Callable[[Progress], None], phase: Phase, detail: str) 
 @contextlib.contextmanager
 def _full_disk_named() -> Iterator[None]:
     """Turn a full disk, and an unwritable cache, into one plain error each."""
-    place = cache.cache_dir()
+    place = cache_dir()
     remedy = "free some space, or set XDG_CACHE_HOME to a folder elsewhere"
     try:
         yield

@@ -10,18 +10,11 @@ import os
 import shutil
 from pathlib import Path
 
-from testbed.kernels.files import locked, read_json, scratch
+from testbed.files import locked, read_json, scratch
 from testbed.spec.kernel import BuiltKernel, KernelIdentity
+from testbed.user import cache_dir
 
 FORMAT_VERSION = 1
-
-
-def cache_dir() -> Path:
-    """Return this user's cache folder; it need not exist yet."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG base directory specification has relative paths ignored.
-    base = Path(named) if named.startswith("/") else Path.home() / ".cache"
-    return base / "testbed"
 
 
 def find(key: str) -> BuiltKernel | None:

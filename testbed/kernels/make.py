@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from testbed.errors import BuildError, CommandError
-from testbed.kernels.files import read_or_none, remove, sha256, write_whole
+from testbed.files import read_or_none, remove, sha256, write_whole
 from testbed.kernels.folder import BuildFolder
 from testbed.kernels.kconfig import explain, parse_config, refused, render_config
 from testbed.kernels.progress import Counter, OnProgress, built_file

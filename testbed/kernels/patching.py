@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from testbed.errors import BuildError
-from testbed.kernels.files import read_or_none, remove, scratch, write_whole
+from testbed.files import read_or_none, remove, scratch, write_whole
 from testbed.kernels.folder import BuildFolder, forget_configuration_if_changed
 from testbed.kernels.patches import Patch
 from testbed.process import stream

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.errors import CommandError, SpecError, Unavailable
-from testbed.kernels.cache import cache_dir
-from testbed.kernels.files import read_json, sha256, write_whole
+from testbed.files import read_json, sha256, write_whole
 from testbed.process import run
 from testbed.spec.kernel import Kernel
+from testbed.user import cache_dir
 
 APT_SOURCES = Path("/usr/src")
 _TIMEOUT_S = 30.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from testbed.errors import BuildError, SpecError
-from testbed.kernels.files import read_json, read_or_none, remove, scratch, write_whole
+from testbed.files import read_json, read_or_none, remove, scratch, write_whole
 from testbed.kernels.folder import BuildFolder, forget_configuration_if_changed
 from testbed.kernels.progress import Counter, OnProgress
 from testbed.kernels.sources import Source, Stamp, is_kernel_tree

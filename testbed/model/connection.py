@@ -11,7 +11,6 @@ from testbed.model.sender import Sender
 from testbed.model.settings import mss_of, sysctls_of
 from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
-from testbed.trace.causes import Cause
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
 #: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
@@ -45,7 +44,6 @@ class Connection:
         "_sampler",
         "_sender",
         "_watch",
-        "causes",
         "record",
         "watched",
     )
@@ -55,16 +53,16 @@ class Connection:
         variant: Variant,
         features: Features,
         machine: Machine,
+        record: Record,
         watch: int | None = None,
     ) -> None:
-        self.record = Record()
-        self.causes: list[Cause] = []
+        self.record = record
         self.watched: dict[str, int] | None = None
         self._watch = watch
         self._cpu = cpu = Cpu(machine, _START_NS)
         self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
         self._sender = Sender(
-            variant, features, cpu=cpu, transmit=self._transmit, sent=self.causes.append
+            variant, features, cpu=cpu, transmit=self._transmit, sent=record.decides
         )
         if watch is not None:
             self._sender.output.deciding = self._note
@@ -95,7 +93,7 @@ class Connection:
         self._cpu.run()
 
     def _note(self) -> None:
-        if len(self.causes) == self._watch:
+        if self.record.decided == self._watch:
             self.watched = state_of(self._sender.sock)
 
     def _transmit(self, packet: Packet) -> bool:

@@ -17,6 +17,8 @@ Handler = Callable[[Packet], None]
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 _FAILED_SYSCALL_NS = 1_000
+#: Timers that were moved or cancelled stay in the queue until there are so many.
+_MOST_STALE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,8 @@ class Cpu:
 
     def start(self, timer: Timer, soft_ns: int, slack_ns: int = 0) -> None:
         """Start or move a timer."""
+        if len(self._timers.heap) > _MOST_STALE:
+            self._timers.keep(lambda serial, each: each.serial == serial)
         moved = timer.serial
         timer.soft_ns = soft_ns
         timer.hard_ns = timer.queued_ns = soft_ns + slack_ns

@@ -1,6 +1,7 @@
 """An event queue: a heap of (time_ns, serial, event). Equal times keep their order."""
 
 import heapq
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -23,6 +24,11 @@ class EventQueue(Generic[T]):
         self._serial += 1
         heapq.heappush(self.heap, (time_ns, self._serial, event))
         return self._serial
+
+    def keep(self, wanted: Callable[[int, T], bool]) -> None:
+        """Forget what wanted says no to, asked with each event's serial number."""
+        self.heap[:] = [each for each in self.heap if wanted(each[1], each[2])]
+        heapq.heapify(self.heap)
 
     def pop(self) -> tuple[int, int, T]:
         """Remove and return the earliest (time_ns, serial, event)."""

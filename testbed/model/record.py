@@ -6,6 +6,7 @@ import numpy as np
 
 from testbed.model.packet import Packet
 from testbed.model.sock import TcpSock
+from testbed.trace.causes import Cause
 from testbed.trace.trace import Column, Flow, Trace
 
 _SENDER, _RECEIVER = "10.0.1.2", "10.0.2.2"
@@ -39,19 +40,31 @@ SAMPLED = (
 
 
 class Record:
-    """Notes what passes the sender's device, and what each host counts."""
+    """Notes what passes the sender's device, and what each host counts.
+
+    keep: whether packets, causes and samples are kept, one by one; if not, they are
+    only counted, and its size does not grow.  decided: packets of new data so far.
+    """
 
     __slots__ = (
         "_acks",
+        "_causes",
         "_data",
         "_end",
+        "_keep",
         "_received",
         "_samples",
         "_sent",
+        "cause_counts",
+        "decided",
         "syn_time_ns",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep: bool = True) -> None:
+        self._keep = keep
+        self._causes: list[Cause] = []
+        self.cause_counts = dict.fromkeys(Cause, 0)
+        self.decided = 0
         self._data = array("q")  # time, seq, length, one packet after the other
         self._acks = array("q")  # time, ack, window
         self._samples: list[tuple[int, ...]] = []
@@ -60,10 +73,18 @@ class Record:
         self._sent = {host: [0, 0, 0] for host in HOSTS}  # segments, packets, bytes
         self._received = {host: [0, 0] for host in HOSTS}  # packets, bytes
 
+    def decides(self, cause: Cause) -> None:
+        """Note what gave a packet of new data its size."""
+        self.decided += 1
+        self.cause_counts[cause] += 1
+        if self._keep:
+            self._causes.append(cause)
+
     def leaves(self, now: int, packet: Packet) -> None:
         """Note a packet that the sender hands to its device."""
         if packet.length:
-            self._data.extend((now, packet.seq, packet.length))
+            if self._keep:
+                self._data.extend((now, packet.seq, packet.length))
             self._end = max(self._end, packet.seq + packet.length)
         elif packet.syn:
             self.syn_time_ns = now
@@ -71,7 +92,8 @@ class Record:
     def returns(self, now: int, packet: Packet) -> None:
         """Note a packet that reaches the sender."""
         ack = min(packet.ack, self._end)  # which does not count the FIN
-        self._acks.extend((now, ack, packet.window))
+        if self._keep:
+            self._acks.extend((now, ack, packet.window))
 
     def counts(self, host: str, packet: Packet) -> None:
         """Count a packet that a host sends."""
@@ -99,6 +121,8 @@ class Record:
 
     def sample(self, now: int, sock: TcpSock) -> None:
         """Note the sender's state, as getsockopt(TCP_INFO) would tell it."""
+        if not self._keep:
+            return
         self._samples.append(
             (
                 now,
@@ -111,6 +135,10 @@ class Record:
                 sock.write_seq - sock.snd_nxt,
             )
         )
+
+    def causes(self) -> tuple[Cause, ...]:
+        """Return the causes of all packets of new data, in order."""
+        return tuple(self._causes)
 
     def samples(self) -> tuple[dict[str, int], ...]:
         """Return the samples as tcp_info.json has them."""

@@ -1,5 +1,6 @@
 """Whole runs: against the kernel's captures, and against facts anyone can check."""
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from builders import a_variant
 from testbed.errors import SpecError
 from testbed.model.features import Features, features_of
 from testbed.model.match import compare
-from testbed.model.simulate import simulate
+from testbed.model.simulate import count, simulate
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
 from testbed.trace.capture import read_capture
@@ -235,3 +236,24 @@ def test_what_is_not_watched_is_not_noted(watch: int | None) -> None:
     variant = the_variant("after")
 
     assert simulate(variant, features_of(variant), watch=watch).watched is None
+
+
+@pytest.mark.parametrize("name", ["before", "after"])
+def test_counting_gives_what_simulating_gives(name: str) -> None:
+    variant = the_variant(name)
+    features = features_of(variant)
+    whole, counted = simulate(variant, features), count(variant, features)
+
+    assert counted.counters == whole.counters
+    assert counted.cause_shares() == whole.cause_shares()
+
+
+def test_counting_takes_no_more_memory_for_a_longer_stream() -> None:
+    peaks = []
+    for size in (10_000_000, 40_000_000):
+        tracemalloc.start()
+        count(a_stream(size, RACK, send_size=128_000), Features())
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[1] < 1.1 * peaks[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.kernels.files import locked, read_json, scratch, write_whole
+from testbed.files import locked, read_json, scratch, write_whole
 
 
 def test_a_file_is_written_whole_with_its_mode(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_second_holder_says_whom_it_waits_for(tmp_path: Path) -> None:
 HOLD_FOR_EVER = """
 import sys, threading
 from pathlib import Path
-from testbed.kernels.files import locked
+from testbed.files import locked
 with locked(Path(sys.argv[1]), lambda _who: None):
     print("held", flush=True)
     threading.Event().wait()
