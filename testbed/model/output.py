@@ -58,8 +58,8 @@ class Output:
     the cause of each packet of new data.  congested: called when the qdisc is full.
     progress: called when new data has been sent, with what packets_out was before, and
     whether it was a loss probe.  check_space: called when a packet has been sent while
-    a writer waits for room.  deciding: called when all is decided about a packet of new
-    data, and nothing of it counted yet.
+    a writer waits for room.  send_again: called to send what is lost.  deciding: called
+    when all is decided about a packet of new data, and nothing of it counted yet.
     """
 
     __slots__ = (
@@ -73,6 +73,7 @@ class Output:
         "_pacing",
         "_pacing_timer",
         "_progress",
+        "_send_again",
         "_sent",
         "_sock",
         "_transmit",
@@ -109,6 +110,7 @@ class Output:
         self._congested: Callable[[], None] = _nothing
         self._progress: Progress = _ignore
         self._check_space: Callable[[], None] = _nothing
+        self._send_again: Callable[[], None] = _nothing
         self.ts_recent = 0  # ms, the last timestamp of the peer
 
     def tell(
@@ -117,10 +119,12 @@ class Output:
         congested: Callable[[], None],
         progress: Progress,
         check_space: Callable[[], None],
+        send_again: Callable[[], None],
     ) -> None:
         """Have these called, see the class."""
         self._congested, self._progress = congested, progress
         self._check_space = check_space
+        self._send_again = send_again
 
     def push_one(self) -> None:
         """Send the first packet of the write queue, and do not defer it."""
@@ -179,6 +183,11 @@ class Output:
             self._write()
 
     def _write(self) -> None:
+        # As tcp_tsq_write() does: what is lost goes first.
+        sock = self._sock
+        if sock.lost_out > sock.retrans_out and sock.snd_cwnd > sock.in_flight():
+            sock.tcp_clock_cache = self._cpu.paid_clock()
+            self._send_again()
         self.write_xmit(Nagle.ON)
 
     def max_segs(self) -> int:

@@ -162,6 +162,7 @@ def test_what_the_qdisc_drops_stays_in_the_write_queue() -> None:
         congested=lambda: told.append("congested"),
         progress=lambda packets_out, probing: told.append("progress"),
         check_space=lambda: None,
+        send_again=lambda: None,
     )
     bench.has_room = False
     bench.queue(40 * MSS, MSS)

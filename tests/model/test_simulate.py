@@ -250,10 +250,10 @@ def test_counting_gives_what_simulating_gives(name: str) -> None:
 
 def test_counting_takes_no_more_memory_for_a_longer_stream() -> None:
     peaks = []
-    for size in (10_000_000, 40_000_000):
+    for size in (5_000_000, 50_000_000):
         tracemalloc.start()
         count(a_stream(size, RACK, send_size=128_000), Features())
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
 
-    assert peaks[1] < 1.1 * peaks[0]
+    assert peaks[1] < 2 * peaks[0]  # a trace would be ten times as long
