@@ -1,6 +1,6 @@
 """One connection: sender, path, receiver, the wires between them, and who looks on."""
 
-from testbed.model.cpu import NS_PER_US, Capture, Cpu, Machine, Timer
+from testbed.model.cpu import Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
 from testbed.model.path import Fq, Hand, Netem
@@ -13,16 +13,15 @@ from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
-#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
+#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T213547Z-d9a4,
 #: as the rest here.
-_START_NS = 10_000_050_688
+_START_NS = 10_000_515_072
 #: From the SYN-ACK until the writer first looks at the clock.
 _CONNECT_READS = 8
-#: From the writer's sleep to the first sample of TCP_INFO; and from when a sample is
-#: due to when select() may end.
-_FIRST_SAMPLE_READS = 12
-_SAMPLE_LATE_NS = 5 * 256
-_SLACK_NS = 50 * NS_PER_US  # timer_slack of an ordinary process
+#: From the writer's sleep until the sampler sets when it samples.
+_SAMPLER_READS = 9
+#: From when a sample is due until it is taken: Python reads it twice to poll a pipe.
+_SAMPLE_READS = 4
 _FQ_FLOW_LIMIT = 100
 _ENDLESS = 1_000_000
 
@@ -85,7 +84,7 @@ class Connection:
             transmit=self._acknowledge,
         )
         self._sample_every = variant.workload.sample_every
-        self._sampler = Timer(lambda: cpu.wake(self._sample))
+        self._sampler = Timer(self._wake_sampler)
         self._due_ns = 0
         self._over = False
 
@@ -147,18 +146,20 @@ class Connection:
         cpu = self._cpu
         cpu.paid_clock(_CONNECT_READS)
         self._sender.writer.begin()
-        cpu.paid_clock(_FIRST_SAMPLE_READS)
-        self._due_ns = cpu.clock
-        self._sample()
+        self._due_ns = cpu.paid_clock(_SAMPLER_READS)
+        self._sample(1)
 
-    def _sample(self) -> None:
+    def _wake_sampler(self) -> None:
+        self._cpu.wake(self._sample)
+
+    def _sample(self, readings: int = _SAMPLE_READS) -> None:
         if self._over:
             return
         cpu = self._cpu
-        self.record.sample(cpu.clock, self._sender.sock)
+        now = cpu.paid_clock(readings)
+        self.record.sample(now, self._sender.sock)
         self._due_ns += self._sample_every
-        soft_ns = max(self._due_ns, cpu.clock) + _SAMPLE_LATE_NS
-        cpu.start(self._sampler, soft_ns, _SLACK_NS)
+        cpu.start(self._sampler, self._due_ns)
 
 
 def _fq(variant: Variant, cpu: Cpu, hand_on: Hand) -> Fq | None:

@@ -203,8 +203,9 @@ class Cpu:
         """Set the clock's timer to when the first timer's slack ends."""
         heap = self._timers.heap
         if heap and not self._in_interrupt:
-            delta = heap[0][0] - self.clock
-            self._fire_ns = self._now + max(delta, self._min_delta) + 1
+            due = max(heap[0][0], self.clock + self._min_delta)
+            # Our uml-clock-phase.patch: the first tick on which it has expired.
+            self._fire_ns = due + -due % self._tick
 
     def _drop_stale(self) -> None:
         """Keep what was moved or cancelled from being first."""

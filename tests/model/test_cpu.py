@@ -10,12 +10,12 @@ def noting(cpu: Cpu, notes: list[int]) -> Callable[[], None]:
     return lambda: notes.append(cpu.clock)
 
 
-def test_a_timer_without_slack_runs_right_after_its_time() -> None:
+def test_a_timer_without_slack_runs_at_its_time() -> None:
     cpu, notes = Cpu(IDEAL, 0), list[int]()
     cpu.start(Timer(noting(cpu, notes)), 1000)
     cpu.run()
 
-    assert notes == [1001]
+    assert notes == [1000]
 
 
 def test_a_timer_with_slack_runs_at_the_end_of_it_if_nothing_else_happens() -> None:
@@ -23,7 +23,7 @@ def test_a_timer_with_slack_runs_at_the_end_of_it_if_nothing_else_happens() -> N
     cpu.start(Timer(noting(cpu, notes)), 1000, 500)
     cpu.run()
 
-    assert notes == [1501]
+    assert notes == [1500]
 
 
 def test_a_timer_with_slack_runs_with_an_interrupt_that_comes_first() -> None:
@@ -32,15 +32,15 @@ def test_a_timer_with_slack_runs_with_an_interrupt_that_comes_first() -> None:
     cpu.start(Timer(lambda: None), 1200)
     cpu.run()
 
-    assert notes == [1201]
+    assert notes == [1200]
 
 
-def test_a_clock_of_256_ns_makes_a_timer_try_again() -> None:
+def test_a_timer_runs_on_the_first_tick_on_which_it_has_expired() -> None:
     cpu, notes = Cpu(Machine(), 0), list[int]()
     cpu.start(Timer(noting(cpu, notes)), 1000)
     cpu.run()
 
-    assert notes == [1280]  # it is 768 ns at 1001, so it waits 500 more
+    assert notes == [1024]
 
 
 def test_a_cancelled_timer_does_not_run() -> None:
@@ -60,7 +60,7 @@ def test_a_moved_timer_runs_once() -> None:
     cpu.start(timer, 2000)
     cpu.run()
 
-    assert notes == [2001]
+    assert notes == [2000]
 
 
 def test_packets_come_before_tasklets_and_tasklets_before_processes() -> None:
