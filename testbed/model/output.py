@@ -310,6 +310,7 @@ class Output:
         packet.fin = skb.fin
         packet.overhead = skb.overhead
         packet.skb = skb
+        packet.again = skb.end_seq <= sock.snd_nxt
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
         skb.clones += 1
