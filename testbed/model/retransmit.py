@@ -162,8 +162,9 @@ class Retransmit:
             self._act(pending)
 
     def _put_off(self) -> None:
-        if self._timer.pending is not None:
-            self._act(self._timer.pending)
+        # An ACK that waited for the socket too may have set the timer anew.
+        if (pending := self._timer.due()) is not None:
+            self._act(pending)
 
     def _act(self, pending: Pending) -> None:
         self._sock.tcp_clock_cache = self._cpu.clock
