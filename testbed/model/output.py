@@ -214,7 +214,7 @@ class Output:
             return Held.CWND
         if self._features.grow and quota * mss > skb.length:
             rules.grow(sock, skb, quota * mss - skb.length)
-        if skb.seq + min(skb.length, mss) > sock.wnd_end:
+        if rules.first_end(skb, mss) > sock.wnd_end:
             return Held.WINDOW
         limit = mss
         if skb.length > mss:
