@@ -39,6 +39,7 @@ def test_a_part_of_a_segment_does_not() -> None:
     news = acked(sock, MSS - 1)
 
     assert (sock.packets_out, news.data_acked, news.set_xmit_timer) == (1, False, False)
+    assert sock.rtx_queue[0].length == MSS
 
 
 def test_what_was_sacked_was_delivered_then() -> None:
@@ -47,6 +48,13 @@ def test_what_was_sacked_was_delivered_then() -> None:
     acked(sock, 2 * MSS)
 
     assert (sock.delivered, sock.sacked_out) == (1, 0)
+
+
+def test_what_was_sacked_had_its_round_trip_then() -> None:
+    sock = a_sender(1, 1, 1)
+    sack(sock, (1, 3))
+
+    assert acked(sock, 3 * MSS).last_ackt == 1 * MS
 
 
 def test_what_was_lost_and_sent_again_is_neither_any_more() -> None:
@@ -150,6 +158,15 @@ def test_the_echoed_timestamp_tells_the_round_trip_of_what_was_sent_twice() -> N
     news = acked(sock, MSS)
 
     assert learn_rtts(sock, news) == 48_000
+
+
+def test_a_timestamp_tells_nothing_without_progress() -> None:
+    # RFC 7323, section 4.1: only an ACK that advances SND.UNA.
+    sock = a_sender(1, 1)
+    send_again(sock, 1)
+    sock.rcv_tsecr = 2
+
+    assert learn_rtts(sock, sack(sock, (1, 2))) == -1
 
 
 def test_a_round_trip_by_timestamp_is_a_millisecond_at_least() -> None:

@@ -63,6 +63,15 @@ def test_a_segment_alone_waits_for_the_next() -> None:
     assert (before, bench.times) == ([], [0])
 
 
+def test_a_segment_that_fills_a_gap_does_not_wait() -> None:
+    bench = Bench()
+    bench.sock.now = True
+    bench.advance(1)
+    bench.advance(1)
+
+    assert bench.times == [0]  # only once
+
+
 def test_the_delay_of_an_ack_is_rounded_up_by_the_timer_wheel() -> None:
     bench = Bench()
     bench.advance(1)
@@ -131,6 +140,18 @@ def test_a_delayed_ack_waits_for_the_process_that_owns_the_socket() -> None:
     assert (before, len(bench.packets)) == (0, 1)
 
 
+def test_a_delayed_ack_that_had_to_wait_heeds_that_it_was_put_off_again() -> None:
+    # tcp_delack_timer_handler(): icsk_ack.timeout is later than jiffies again.
+    bench = Bench()
+    bench.advance(1)
+    bench.sock.sk_lock.own()
+    bench.cpu.run()
+    bench.sock.sk_lock.bring(bench.check)
+    bench.sock.sk_lock.release()
+
+    assert not bench.packets
+
+
 # SACK compression: Linux commit 5d9f4262b7ea (in v4.18)
 
 
@@ -180,8 +201,20 @@ def test_an_ack_for_whatever_reason_takes_the_compressed_along() -> None:
     bench.gap(5)
     bench.acks.send()
     bench.cpu.run()
+    bench.acks.send_compressed()
 
     assert bench.times == [0, 0, 0, 0]
+
+
+def test_the_next_to_be_compressed_wait_for_a_time_of_their_own() -> None:
+    bench = Bench()
+    bench.gap(4)
+    bench.cpu.spend(500 * US)
+    bench.acks.send()
+    bench.gap()
+    bench.cpu.run()
+
+    assert bench.times[3:] == [500 * US, 1600 * US + 1]
 
 
 def test_progress_makes_the_next_three_immediate_again() -> None:

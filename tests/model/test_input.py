@@ -90,6 +90,27 @@ def test_the_ack_of_all_ends_recovery_at_ssthresh() -> None:
     assert (bench.sock.ca_state, bench.sock.snd_cwnd) == (CaState.OPEN, 5)
 
 
+def test_an_ack_that_tells_of_more_losses_does_not_speed_recovery_up() -> None:
+    # RFC 6937 as Linux has it: one more for progress, but not with a new loss.
+    bench = Bench()
+    sock = bench.sock
+    sock.ca_state, sock.high_seq = CaState.RECOVERY, 10 * MSS
+    sock.snd_ssthresh = sock.prior_cwnd = 20
+    bench.ack(1, (5, 10))
+
+    assert sock.lost == 4
+    assert sock.snd_cwnd == 6
+
+
+def test_a_duplicate_ack_after_a_timeout_is_one() -> None:
+    bench = Bench()
+    sock = bench.sock
+    sock.ca_state, sock.frto, sock.high_seq = CaState.LOSS, True, 9 * MSS
+    bench.ack(0)
+
+    assert not sock.frto
+
+
 def test_retransmissions_go_before_new_data_and_are_not_counted_as_such() -> None:
     # TCP_MIB_OUTSEGS in __tcp_transmit_skb(): only what ends after snd_nxt.
     bench = Bench("cubic")

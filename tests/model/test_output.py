@@ -278,6 +278,16 @@ def test_a_fin_has_to_be_within_the_window_too() -> None:
     assert not bench.packets
 
 
+def test_a_packet_remembers_what_was_delivered_as_it_was_sent() -> None:
+    # As tcp_rate_skb_sent() does, for RACK.
+    bench = Bench(Features())
+    bench.sock.delivered = 7
+    bench.queue(MSS)
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert bench.sock.rtx_queue[0].delivered == 7
+
+
 def test_pacing_begins_with_the_tenth_segment() -> None:
     bench = Bench(Features())
     bench.queue(40 * MSS, MSS)

@@ -26,7 +26,7 @@ def test_the_packet_sent_last_is_what_others_are_compared_with() -> None:
 def test_of_packets_sent_at_one_time_it_is_the_last_by_sequence() -> None:
     sock = a_sender(1, 1)
     sock.rtx_queue[1].tstamp_ns = sock.rtx_queue[0].tstamp_ns
-    deliver(sock, 1, 0)
+    deliver(sock, 0, 1)
 
     assert sock.rack.end_seq == 2 * MSS
 
@@ -70,6 +70,22 @@ def test_the_others_are_waited_for() -> None:
 
     assert rack.detect_loss(sock) == 9000  # 46 ms and 10 ms, less 47 ms
     assert sock.lost_out == 0
+
+
+def test_the_one_sent_last_of_them_is_waited_for() -> None:
+    sock = a_sender(1, 1, 1, 1)
+    sock.rtx_queue[0].tstamp_ns = 3_500_000
+    deliver(sock, 3)
+
+    assert rack.detect_loss(sock) == 9500
+
+
+def test_the_packet_that_others_are_compared_with_is_not_suspected() -> None:
+    sock = a_sender(1, now_ms=500)
+    sock.rack.mstamp, sock.rack.end_seq = 1000, MSS
+    rack.detect_loss(sock)
+
+    assert marks(sock) == [""]
 
 
 def test_packets_sent_later_are_not_suspected() -> None:

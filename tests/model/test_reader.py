@@ -1,6 +1,7 @@
 """The receiving process: tcp_recvmsg(), and the memory that reading fast earns."""
 
-from testbed.model.packet import Packet
+import pytest
+
 from tests.model.scenarios import MS, MSS, ReceiverBench
 
 
@@ -12,6 +13,15 @@ def test_a_process_reads_all_there_is() -> None:
 
     assert bench.sock.copied_seq == 40 * MSS
     assert (bool(bench.sock.queue), bench.sock.queue.memory) == (False, 0)
+
+
+def test_a_process_reads_again_after_256_kb() -> None:
+    bench = ReceiverBench()
+    for place in range(10):
+        bench.send(place * 30 * MSS, 30 * MSS)
+    bench.cpu.run()
+
+    assert bench.sock.copied_seq == 300 * MSS
 
 
 def test_a_process_does_not_read_before_softirqs_are_done() -> None:
@@ -54,6 +64,16 @@ def test_within_a_round_trip_nothing_is_earned() -> None:
     assert bench.sock.rcvbuf == 131_072
 
 
+def test_a_slower_round_trip_takes_nothing_back() -> None:
+    bench = ReceiverBench()
+    bench.sock.rtt_us = 1000 << 3
+    bench.cpu.spend(2 * MS)
+    bench.send(0, 2 * MSS)
+    bench.cpu.run()
+
+    assert bench.sock.rcvq_space == 10 * MSS
+
+
 def test_a_set_buffer_stays_as_it_is() -> None:
     bench = ReceiverBench(rcvbuf=65_536)
     bench.sock.rtt_us = 1000 << 3
@@ -74,18 +94,20 @@ def test_memory_ends_with_tcp_rmem() -> None:
     assert bench.sock.rcvbuf == 140_000
 
 
-def test_a_window_that_reading_doubles_is_told() -> None:
-    # As __tcp_cleanup_rbuf() does.
+@pytest.mark.parametrize(
+    ("room", "told"),
+    [
+        pytest.param(5, True, id="more-than-twice-as-much"),
+        pytest.param(3, False, id="less"),
+    ],
+)
+def test_a_window_that_reading_doubles_is_told(room: int, *, told: bool) -> None:
+    # As __tcp_cleanup_rbuf() does; 2 segments are left of the window.
     bench = ReceiverBench()
-    bench.sock.rcv_wnd = 20 * MSS
-    bench.sock.rcvq_time = 1
-    packet = Packet(0, 18 * MSS, 18, 52)
-    bench.sock.scheduled = False
-    bench.receiver.receive(packet)
-    sent = len(bench.sent)
-    bench.sock.scheduled = False
-    bench.sock.rcv_wup, bench.sock.rcv_wnd = 0, 20 * MSS
+    bench.send(0, 18 * MSS)
+    sock, sent = bench.sock, len(bench.sent)
+    sock.scheduled = False
+    sock.rcv_wup, sock.rcv_wnd, sock.rcv_ssthresh = 0, 20 * MSS, room * MSS
     bench.cpu.run()
 
-    assert len(bench.sent) == sent + 1
-    assert bench.sent[-1].window >= 4 * MSS
+    assert len(bench.sent) - sent == int(told)

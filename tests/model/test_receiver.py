@@ -77,6 +77,15 @@ def test_a_filled_gap_is_acknowledged_at_once() -> None:
     assert bench.last_sacks() == []
 
 
+def test_even_if_that_is_less_than_a_segment() -> None:
+    bench = ReceiverBench()
+    bench.send(100, 100)
+    bench.sock.quick = 0
+    bench.send(0, 100)
+
+    assert bench.acks() == [0, 200]
+
+
 def test_of_two_gaps_the_second_stays() -> None:
     bench = ReceiverBench()
     bench.send_segments(0, 2, 4, 1)
@@ -112,6 +121,16 @@ def test_a_gap_grows_the_window_too() -> None:
     bench.send_segments(2)
 
     assert bench.sock.rcv_ssthresh == 20_000 + 2 * MSS
+
+
+def test_a_buffer_beyond_a_gap_is_charged_for_after_the_window_has_grown() -> None:
+    # tcp_data_queue_ofo(): skb_set_owner_r() comes last.
+    bench = ReceiverBench()
+    sock = bench.sock
+    sock.rcv_mss, sock.window_clamp, sock.rcv_ssthresh = MSS, 1 << 20, 64_500
+    bench.send_segments(2)
+
+    assert sock.rcv_ssthresh == 65_536
 
 
 def test_the_timestamp_of_a_packet_beyond_a_gap_is_not_echoed() -> None:

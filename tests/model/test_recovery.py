@@ -5,8 +5,9 @@ Packets were sent 1 ms apart, it is 50 ms now; cwnd is 10 unless a test says oth
 
 import pytest
 
-from testbed.model.congestion import Reno
+from testbed.model.congestion import CongestionControl, Reno
 from testbed.model.cpu import Cpu
+from testbed.model.cubic import Cubic
 from testbed.model.news import News
 from testbed.model.packet import Skb
 from testbed.model.recovery import Recovery, Rexmit
@@ -27,12 +28,14 @@ from tests.model.scenarios import (
 class Bench:
     """A sender's recovery, with Reno for what becomes of ssthresh."""
 
-    def __init__(self, *packets: int) -> None:
+    def __init__(
+        self, *packets: int, congestion: CongestionControl | None = None
+    ) -> None:
         self.sock = a_sender(*packets)
         self.cpu = Cpu(IDEAL, 50 * MS)
         self.timer = XmitTimer(self.cpu)
         self.recovery = Recovery(
-            self.sock, congestion=Reno(), timer=self.timer, mss=MSS
+            self.sock, congestion=congestion or Reno(), timer=self.timer, mss=MSS
         )
 
     def sacked(self, *blocks: tuple[int, int]) -> Rexmit:
@@ -148,7 +151,40 @@ def test_one_sacked_packet_is_disorder() -> None:
     rexmit = bench.sacked((1, 2))
 
     assert (bench.sock.ca_state, rexmit) == (CaState.DISORDER, Rexmit.NONE)
+
+
+def test_rack_waits_for_its_window_and_two_jiffies() -> None:
+    # 48 ms and 10 ms, less 49 ms; TCP_TIMEOUT_MIN_US; the timer wheel's one.
+    bench = Bench(1, 1, 1, 1)
+    news = sack(bench.sock, (1, 2))
+    news.set_xmit_timer = True
+    bench.recovery.alert(news, 0)
+    bench.cpu.run()
+
     assert bench.timer.pending is Pending.REO_TIMEOUT
+    assert bench.cpu.clock // MS == 50 + 9 + 2 + 1
+    assert not news.set_xmit_timer
+
+
+def test_a_retransmission_under_way_keeps_disorder() -> None:
+    bench = Bench(1, 1)
+    bench.sock.ca_state = CaState.DISORDER
+    send_again(bench.sock, 0)
+    bench.recovery.alert(News(), 0)
+
+    assert bench.sock.ca_state is CaState.DISORDER
+
+
+def test_each_episode_has_a_time_of_its_own() -> None:
+    # For tcp_packet_delayed(): retrans_stamp is 0 until something is sent again.
+    bench = Bench(1, 1, 1, 1)
+    bench.sock.retrans_stamp, bench.sock.rtx_queue[0].ever_retrans = 7, True
+    bench.sacked((1, 2))
+    in_open = bench.sock.retrans_stamp
+    bench.sock.retrans_stamp, bench.sock.rtx_queue[0].ever_retrans = 7, False
+    bench.recovery.enter_recovery()
+
+    assert (in_open, bench.sock.retrans_stamp) == (0, 0)
 
 
 def test_three_sacked_packets_begin_recovery() -> None:
@@ -253,6 +289,25 @@ def test_an_old_timestamp_undoes_the_reduction_at_the_end() -> None:
     assert (sock.ca_state, sock.snd_cwnd) == (CaState.OPEN, 10)
 
 
+def test_cwnd_does_not_fall_to_ssthresh_after_an_undo() -> None:
+    bench = Bench(1, 1, 1, 1, 1)
+    bench.sock.snd_ssthresh = 8
+    sock = recovering(bench)
+    sock.rcv_tsecr = 49
+    bench.acked(5)
+
+    assert (sock.snd_cwnd, sock.snd_ssthresh) == (10, 8)
+
+
+def test_dsacks_of_all_retransmissions_undo_it_at_the_end_too() -> None:
+    bench = Bench(1, 1, 1, 1, 1)
+    sock = recovering(bench)
+    sock.undo_retrans = 0
+    bench.acked(5)
+
+    assert sock.snd_cwnd == 10
+
+
 def test_an_echo_of_the_retransmissions_own_time_undoes_nothing() -> None:
     bench = Bench(1, 1, 1, 1, 1)
     sock = recovering(bench)
@@ -270,6 +325,36 @@ def test_a_partial_ack_of_an_original_undoes_all_marks() -> None:
 
     assert rexmit is Rexmit.NONE
     assert (marks(sock), sock.snd_cwnd, sock.undo_marker) == ([""], 10, None)
+
+
+def test_what_is_lost_all_the_same_is_found_at_once() -> None:
+    # tcp_undo_cwnd_reduction(): "Force RACK to re-exam losses".
+    bench = Bench(1, 1, 1, 1, 1, 1)
+    sock = recovering(bench)
+    bench.sacked((5, 6))
+    sock.rcv_tsecr, sock.tcp_clock_cache = 49, 70 * MS
+    rexmit = bench.acked(4)
+
+    assert (rexmit, sock.ca_state) == (Rexmit.LOST, CaState.RECOVERY)
+    assert (marks(sock), sock.undo_marker) == (["L", "S"], 4 * MSS)
+
+
+def test_where_nothing_was_sent_again_an_original_must_have_come() -> None:
+    bench = Bench(1, 1, 1, 1, 1)
+    bench.sacked((1, 4))
+    bench.sock.snd_cwnd = 5
+    bench.acked(5)
+
+    assert (bench.sock.ca_state, bench.sock.snd_cwnd) == (CaState.OPEN, 10)
+
+
+def test_a_partial_ack_of_an_original_shows_reordering() -> None:
+    bench = Bench(1, 1, 1, 1, 1)
+    sock = recovering(bench)
+    sock.rcv_tsecr = 49
+    bench.acked(1)
+
+    assert (sock.reordering, sock.reord_seen) == (4, True)
 
 
 def test_while_a_retransmission_is_under_way_nothing_is_undone_or_sent() -> None:
@@ -313,6 +398,14 @@ def test_a_second_full_qdisc_does_not_reduce_cwnd_again() -> None:
     assert bench.sock.snd_ssthresh == 5
 
 
+def test_a_full_qdisc_is_no_mistake_to_undo() -> None:
+    bench = Bench(1, 1)
+    bench.sock.prior_ssthresh, bench.sock.ca_state = 9, CaState.RECOVERY
+    bench.recovery.enter_cwr()
+
+    assert bench.sock.prior_ssthresh == 0
+
+
 def test_cwr_ends_above_high_seq() -> None:
     bench = Bench(1, 1)
     bench.recovery.enter_cwr()
@@ -347,6 +440,32 @@ def test_a_timeout_spares_what_was_sent_within_a_round_trip() -> None:
 
     assert marks(sock) == ["L", "L", ""]
     assert sock.snd_cwnd == 1 + 1
+
+
+def test_a_timeout_does_not_spare_the_head() -> None:
+    bench = Bench(1, 1)
+    bench.sock.rack.rtt_us, bench.sock.rtx_queue[0].tstamp_ns = 40_000, 49 * MS
+    bench.recovery.enter_loss()
+
+    assert bench.sock.rtx_queue[0].lost
+
+
+def test_a_second_timeout_after_progress_reduces_cwnd_again() -> None:
+    bench = Bench(1, 1, 1)
+    bench.recovery.enter_loss()
+    bench.sock.snd_cwnd = 6
+    bench.recovery.enter_loss()
+
+    assert bench.sock.snd_ssthresh == 3
+
+
+def test_a_timeout_after_a_reduction_was_over_reduces_cwnd_again() -> None:
+    bench = Bench(1, 1, 1)
+    sock = bench.sock
+    sock.ca_state, sock.snd_ssthresh, sock.high_seq = CaState.CWR, 7, 0
+    bench.recovery.enter_loss()
+
+    assert sock.snd_ssthresh == 5
 
 
 def test_a_second_timeout_of_the_same_segment_keeps_ssthresh() -> None:
@@ -411,12 +530,28 @@ def test_without_new_data_recovery_is_the_conventional_one() -> None:
     assert (bench.acked(1), sock.frto) == (Rexmit.LOST, False)
 
 
-def test_a_duplicate_ack_of_new_data_confirms_the_timeout() -> None:
+def test_without_a_window_for_new_data_too() -> None:
+    bench = Bench(1, 1, 1)
+    sock = timed_out(bench)
+    sock.write_queue.append(Skb(3 * MSS, MSS))
+    sock.snd_wnd = 2 * MSS
+
+    assert bench.acked(1) is Rexmit.LOST
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        pytest.param(News(dupack=True), id="duplicate-ack"),
+        pytest.param(News(data_sacked=True), id="sack"),
+    ],
+)
+def test_an_ack_that_new_data_brings_confirms_the_timeout(news: News) -> None:
     # RFC 5682, step 3a.
     bench = Bench(1, 1, 1)
     sock = timed_out(bench)
     sock.snd_nxt += MSS
-    rexmit = bench.recovery.alert(News(dupack=True), 0)
+    rexmit = bench.recovery.alert(news, 0)
 
     assert (rexmit, sock.frto) == (Rexmit.LOST, False)
 
@@ -425,10 +560,19 @@ def test_an_original_that_arrives_proves_the_timeout_wrong() -> None:
     # RFC 5682, step 3b.
     bench = Bench(1, 1, 1)
     sock = timed_out(bench)
-    rexmit = bench.acked(2, orig_sack_acked=True)
+    sock.icsk_retransmits = 1
+    rexmit = bench.recovery.alert(News(data_sacked=True, orig_sack_acked=True), 0)
 
-    assert (rexmit, sock.ca_state) == (Rexmit.NONE, CaState.OPEN)
-    assert (sock.snd_cwnd, sock.lost_out) == (10, 0)
+    assert (rexmit, sock.ca_state) == (Rexmit.NONE, CaState.DISORDER)
+    assert (sock.snd_cwnd, sock.lost_out, sock.icsk_retransmits) == (10, 0, 0)
+
+
+def test_a_timeout_is_told_to_the_congestion_control() -> None:
+    cubic = Cubic(gso_max_size=65215, paced=True)
+    bench = Bench(1, 1, congestion=cubic)
+    bench.recovery.enter_loss()
+
+    assert cubic.last_max_cwnd == 0
 
 
 def test_an_old_timestamp_proves_the_timeout_wrong() -> None:
@@ -451,21 +595,27 @@ def test_loss_ends_with_all_that_was_sent_before_it() -> None:
 def test_a_retransmission_lost_after_a_timeout_begins_recovery() -> None:
     bench = Bench(1, 1, 1)
     sock = timed_out(bench)
-    sock.tcp_clock_cache = 150 * MS
+    sock.frto, sock.tcp_clock_cache = False, 150 * MS
     sock.rtx_queue[2].tstamp_ns = 60 * MS
     rexmit = bench.sacked((2, 3))
 
     assert (sock.ca_state, rexmit) == (CaState.RECOVERY, Rexmit.LOST)
 
 
-def test_a_receiver_that_seems_to_renege_has_time() -> None:
+@pytest.mark.parametrize(
+    ("rtt_ms", "wait_ms"),
+    [pytest.param(40, 20, id="half-an-rtt"), pytest.param(4, 10, id="but-10-ms")],
+)
+def test_a_receiver_that_seems_to_renege_has_time(rtt_ms: int, wait_ms: int) -> None:
+    # As tcp_check_sack_reneging() has it.
     bench = Bench(1, 1, 1)
-    bench.sock.rtx_queue[1].sacked, bench.sock.sacked_out = True, 1
-    bench.acked(1, reneging=True)
+    bench.sock.srtt_us = rtt_ms * 1000 << 3
+    news = News(una_advanced=True, reneging=True, set_xmit_timer=True)
+    bench.recovery.alert(news, 0)
     bench.cpu.run()
 
-    assert bench.timer.pending is Pending.RETRANS
-    assert bench.cpu.clock // MS == 50 + 20 + 1  # half of an RTT
+    assert (bench.timer.pending, news.set_xmit_timer) == (Pending.RETRANS, False)
+    assert bench.cpu.clock // MS == 50 + wait_ms + 1
 
 
 # Tail loss probes
@@ -483,6 +633,7 @@ def probed(bench: Bench, *, retrans: bool) -> TcpSock:
     [
         pytest.param(False, 3, {"una_advanced": True}, 10, id="new-data-arrived"),
         pytest.param(True, 3, {"dsack_tlp": True}, 10, id="both-arrived"),
+        pytest.param(True, 4, {"dsack_tlp": True}, 10, id="both-arrived-and-more"),
         pytest.param(True, 4, {"una_advanced": True}, 5, id="it-repaired-a-loss"),
         pytest.param(True, 3, {}, 10, id="a-duplicate-ack"),
     ],

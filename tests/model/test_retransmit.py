@@ -300,6 +300,24 @@ def test_while_losses_are_repaired_the_timer_is_the_rto(state: CaState) -> None:
     assert bench.timer.pending is Pending.RETRANS
 
 
+def test_new_data_then_replaces_a_probe_by_the_rto() -> None:
+    # As tcp_event_new_data_sent() does.
+    bench = Bench(1, 1)
+    bench.timer.reset(Pending.LOSS_PROBE, 10)
+    bench.sock.ca_state = CaState.DISORDER
+    bench.retransmit.progress(1, probing=False)
+
+    assert bench.timer.pending is Pending.RETRANS
+
+
+def test_while_cwnd_is_reduced_for_other_reasons_there_are_probes() -> None:
+    bench = Bench(1, 1)
+    bench.sock.ca_state = CaState.CWR
+    bench.retransmit.set_timer()
+
+    assert bench.timer.pending is Pending.LOSS_PROBE
+
+
 def test_the_rto_replaces_racks_timer_with_what_is_left_of_it() -> None:
     bench = Bench(1, 1)
     bench.timer.reset(Pending.REO_TIMEOUT, 10)
@@ -361,11 +379,21 @@ def test_racks_timer_marks_what_has_not_come_and_sends_it() -> None:
 def test_racks_timer_in_recovery_reduces_nothing_more() -> None:
     bench = Bench(1, 1, 1)
     bench.sock.ca_state, bench.sock.snd_ssthresh = CaState.RECOVERY, 7
+    bench.sock.prior_cwnd = 10
     sack(bench.sock, (2, 3))
     bench.retransmit.expired(Pending.REO_TIMEOUT)
 
     assert bench.places() == [(0, 1), (1, 1)]
     assert bench.sock.snd_ssthresh == 7
+
+
+def test_racks_timer_that_finds_nothing_lost_leaves_the_rto() -> None:
+    bench = Bench(1, 1, 1)
+    bench.timer.reset(Pending.REO_TIMEOUT, 10)
+    bench.retransmit.expired(Pending.REO_TIMEOUT)
+
+    assert not bench.packets
+    assert bench.timer.pending is Pending.RETRANS
 
 
 def test_a_timer_waits_while_a_process_owns_the_socket() -> None:
@@ -400,6 +428,7 @@ def test_a_probe_is_new_data_if_there_is_some() -> None:
     bench = Bench(*[1] * 10)
     bench.sock.write_queue.append(Skb(10 * MSS, 2 * MSS))
     bench.sock.write_seq += 2 * MSS
+    bench.sock.tlp_retrans = True  # the probe before
     bench.retransmit.expired(Pending.LOSS_PROBE)
 
     assert bench.places() == [(10, 1)]

@@ -55,12 +55,13 @@ def test_once_a_round_trip_the_deviation_falls_by_a_quarter_of_what_was_too_much
     learn_rtt(sock, 200_000, 200_000)  # 3/4 of 400 ms is the largest now
 
     assert (sock.rttvar_us, sock.rtt_seq) == (375_000, 10)
+    assert sock.mdev_max_us == 200_000
 
 
 def test_within_a_round_trip_it_does_not_fall() -> None:
     sock = a_sock(200_000)
-    sock.rtt_seq = 5
-    sock.snd_una, sock.snd_nxt = 5, 10
+    sock.snd_una, sock.snd_nxt, sock.rtt_seq = 5, 10, 5
+    sock.mdev_max_us = 200_000
     learn_rtt(sock, 200_000, 200_000)
 
     assert sock.rttvar_us == 400_000

@@ -77,6 +77,13 @@ def test_a_block_that_cannot_be_is_ignored(block: tuple[int, int]) -> None:
     assert sock.sacked_out == 0
 
 
+def test_a_reversed_block_cuts_no_packet_either() -> None:
+    sock = a_sender(5)
+    sack(sock, (3, 2))
+
+    assert len(sock.rtx_queue) == 1
+
+
 def test_what_is_sacked_is_not_lost() -> None:
     sock = a_sender(1, 1)
     lose(sock, 0, 1)
@@ -112,7 +119,7 @@ def test_the_times_of_the_first_and_the_last_newly_sacked_are_noted() -> None:
 def test_the_time_of_what_was_sent_twice_is_not() -> None:
     sock = a_sender(1, 1)
     lose(sock, 1)
-    send_again(sock, 1)
+    sock.rtx_queue[1].ever_retrans = True  # and lost again
 
     assert sack(sock, (1, 2)).first_sackt == 0
 
@@ -145,7 +152,7 @@ def test_a_first_block_within_the_second_is_a_dsack() -> None:
     assert sack(sock, (2, 3), (1, 4)).dsacking
 
 
-@pytest.mark.parametrize("second", [(2, 3), (3, 4)])
+@pytest.mark.parametrize("second", [(2, 3), (3, 4), (1, 2)])
 def test_a_first_block_that_reaches_beyond_the_second_is_not(
     second: tuple[int, int],
 ) -> None:
@@ -190,12 +197,21 @@ def test_a_dsack_from_before_the_episode_does_not() -> None:
 
 def test_a_dsack_above_una_ends_the_retransmission_it_tells_of() -> None:
     sock = a_sender(1, 1, 1)
-    sock.undo_marker, sock.undo_retrans = 0, 1
+    sock.undo_marker, sock.undo_retrans = 0, 2
     send_again(sock, 1)
     sack(sock, (1, 2), (1, 3))
 
     assert (marks(sock), sock.retrans_out) == (["", "S", "S"], 0)
-    assert sock.undo_retrans == 0
+    assert sock.undo_retrans == 1
+
+
+def test_a_dsack_of_what_was_sacked_before_ends_its_retransmission_too() -> None:
+    sock = a_sender(1, 1, 1)
+    send_again(sock, 1)
+    sack(sock, (1, 2))
+    sack(sock, (1, 2), (1, 3))
+
+    assert (marks(sock), sock.retrans_out) == (["", "S", "S"], 0)
 
 
 @pytest.mark.parametrize("reordered", [True, False])
@@ -235,6 +251,16 @@ def test_a_hole_filled_by_a_retransmission_is_not_reordering() -> None:
     sack(sock, (1, 2), (6, 7))
 
     assert (sock.reordering, sock.reord_seen) == (3, False)
+
+
+def test_a_retransmission_that_was_not_needed_shows_reordering() -> None:
+    sock = a_sender(*[1] * 8)
+    send_again(sock, 1)
+    sack(sock, (1, 2), (6, 7))
+    before = sock.reord_seen
+    sack(sock, (1, 2), (1, 2), (6, 7))
+
+    assert (before, sock.reordering, sock.reord_seen) == (False, 6, True)
 
 
 def test_a_little_reordering_is_seen_but_changes_no_threshold() -> None:

@@ -35,6 +35,13 @@ def test_the_timer_wheel_is_late_but_never_early(after: int, late: int) -> None:
     assert wheel_expiry(after, 0) == after + late
 
 
+@pytest.mark.parametrize(
+    ("after", "due"), [pytest.param(62, 64, id="62"), pytest.param(63, 72, id="63")]
+)
+def test_63_ms_are_the_first_that_are_rounded_to_eights(after: int, due: int) -> None:
+    assert wheel_expiry(1 + after, 1) == due
+
+
 def test_a_timer_tells_what_it_was_set_for_last() -> None:
     bench = Bench()
     bench.timer.reset(Pending.LOSS_PROBE, 10)
