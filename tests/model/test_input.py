@@ -47,6 +47,11 @@ class Bench:
         self.sender.output.done(packet)  # it leaves the host at once
         return True
 
+    def wait(self, time_ms: int) -> None:
+        """Let time pass, and timers run when they are due."""
+        for _ in range(time_ms):
+            self.cpu.spend(MS)
+
     def ack(self, segs: int, *blocks: Block, window: int = WINDOW) -> int:
         """Have an ACK come, its blocks in segments; return how much it sends."""
         before = len(self.packets)
@@ -100,6 +105,28 @@ def test_an_ack_that_tells_of_more_losses_does_not_speed_recovery_up() -> None:
 
     assert sock.lost == 4
     assert sock.snd_cwnd == 6
+
+
+def test_progress_after_a_timeout_sends_new_data_and_nothing_again() -> None:
+    # RFC 5682, step 2b.
+    bench = Bench()
+    bench.wait(500)  # a probe of new data, and the RTO
+    sent = bench.ack(1)
+
+    assert bench.sock.ca_state is CaState.LOSS
+    assert sent
+    assert not any(packet.again for packet in bench.packets[-sent:])
+
+
+def test_progress_puts_probes_off() -> None:
+    # Two round trips from now on, not from when the packets were sent.
+    bench = Bench(size=9 * MSS)
+    bench.ack(4)
+    bench.cpu.spend(70 * MS)
+    before = len(bench.packets)
+    bench.cpu.spend(20 * MS)
+
+    assert (before, len(bench.packets)) == (0, 1)
 
 
 def test_a_duplicate_ack_after_a_timeout_is_one() -> None:

@@ -111,3 +111,16 @@ def test_a_window_that_reading_doubles_is_told(room: int, *, told: bool) -> None
     bench.cpu.run()
 
     assert len(bench.sent) - sent == int(told)
+
+
+def test_a_short_segment_is_acknowledged_once_it_is_read() -> None:
+    # ICSK_ACK_PUSHED: the sender may wait for it.
+    bench = ReceiverBench()
+    sock = bench.sock
+    sock.rcv_mss, sock.ato, sock.rcv_ssthresh = MSS, 40, 1 << 30
+    bench.send(0, 500)
+    before, start = len(bench.acks()), bench.cpu.clock
+    bench.cpu.run()
+
+    assert (before, bench.acks()) == (0, [500])
+    assert bench.cpu.clock - start < MS

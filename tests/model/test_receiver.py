@@ -80,7 +80,7 @@ def test_a_filled_gap_is_acknowledged_at_once() -> None:
 def test_even_if_that_is_less_than_a_segment() -> None:
     bench = ReceiverBench()
     bench.send(100, 100)
-    bench.sock.quick = 0
+    bench.sock.quick, bench.sock.ato = 0, 40
     bench.send(0, 100)
 
     assert bench.acks() == [0, 200]
@@ -121,6 +121,13 @@ def test_a_gap_grows_the_window_too() -> None:
     bench.send_segments(2)
 
     assert bench.sock.rcv_ssthresh == 20_000 + 2 * MSS
+
+
+def test_a_packet_beyond_a_gap_tells_how_long_segments_are() -> None:
+    bench = ReceiverBench()
+    bench.send_segments(2)
+
+    assert bench.sock.rcv_mss == MSS
 
 
 def test_a_buffer_beyond_a_gap_is_charged_for_after_the_window_has_grown() -> None:

@@ -305,7 +305,7 @@ def test_dsacks_of_all_retransmissions_undo_it_at_the_end_too() -> None:
     sock.undo_retrans = 0
     bench.acked(5)
 
-    assert sock.snd_cwnd == 10
+    assert (sock.snd_cwnd, sock.rack.reo_wnd_persist) == (10, 0)
 
 
 def test_an_echo_of_the_retransmissions_own_time_undoes_nothing() -> None:

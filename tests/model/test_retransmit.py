@@ -138,6 +138,25 @@ def test_nothing_is_sent_again_beyond_the_window() -> None:
     assert bench.places() == [(0, 1), (1, 1)]
 
 
+def test_whole_segments_are_sent_again_up_to_the_window() -> None:
+    bench = Bench(4)
+    bench.sock.snd_wnd = 2 * MSS + 700
+    lose(bench.sock, 0)
+    bench.retransmit.queue()
+
+    assert bench.places() == [(0, 2), (2, 700 / MSS)]
+
+
+def test_a_retransmission_that_may_not_have_been_needed_counts_for_a_lost_one() -> None:
+    # tcp_xmit_retransmit_queue() stops while retrans_out is not below lost_out.
+    bench = Bench(1, 1)
+    send_again(bench.sock, 0)
+    lose(bench.sock, 1)
+    bench.retransmit.queue()
+
+    assert not bench.packets
+
+
 def test_the_head_is_sent_even_if_the_window_has_closed() -> None:
     # It serves as a probe: __tcp_retransmit_skb().
     bench = Bench(3)
@@ -271,6 +290,21 @@ def test_the_probe_of_a_lone_segment_waits_for_a_delayed_ack_too() -> None:
     bench.retransmit.progress(0, probing=False)
 
     assert bench.due_ms() == 286
+
+
+def test_a_probe_does_not_make_for_another() -> None:
+    bench = Bench(1, 1)
+    bench.retransmit.progress(1, probing=True)
+
+    assert bench.timer.pending is None
+
+
+def test_after_progress_the_rto_counts_from_now() -> None:
+    bench = Bench(1, 1)
+    bench.sock.icsk_rto = 60
+    bench.retransmit.set_timer()
+
+    assert bench.due_ms() == 60 + 1
 
 
 def test_a_probe_is_not_later_than_the_rto() -> None:
