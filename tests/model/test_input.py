@@ -116,6 +116,7 @@ def test_progress_after_a_timeout_sends_new_data_and_nothing_again() -> None:
     assert bench.sock.ca_state is CaState.LOSS
     assert sent
     assert not any(packet.again for packet in bench.packets[-sent:])
+    assert bench.sock.frto  # the question is still open
 
 
 def test_progress_puts_probes_off() -> None:
