@@ -35,6 +35,7 @@ class Connection:
         "_at_sender",
         "_backward",
         "_cpu",
+        "_data_packets",
         "_due_ns",
         "_forward",
         "_fq",
@@ -59,6 +60,7 @@ class Connection:
         self.record = record
         self.watched: dict[str, int] | None = None
         self._watch = watch
+        self._data_packets = 0  # handed to the device so far
         self._cpu = cpu = Cpu(machine, _START_NS)
         self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
         self._sender = Sender(
@@ -93,15 +95,16 @@ class Connection:
         self._cpu.run()
 
     def _note(self) -> None:
-        if self.record.decided == self._watch:
+        if self._data_packets == self._watch:
             self.watched = state_of(self._sender.sock)
 
     def _transmit(self, packet: Packet) -> bool:
         self.record.counts("sender", packet)
+        taken = self._fq is None or self._fq.enqueue(packet)
         if self._fq is None:
             self._leave(packet)
-            return True
-        return self._fq.enqueue(packet)
+        self._data_packets += bool(taken and packet.length)
+        return taken
 
     def _leave(self, packet: Packet) -> None:
         self.record.leaves(self._cpu.clock, packet)

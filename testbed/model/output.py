@@ -59,7 +59,8 @@ class Output:
     progress: called when new data has been sent, with what packets_out was before, and
     whether it was a loss probe.  check_space: called when a packet has been sent while
     a writer waits for room.  send_again: called to send what is lost.  deciding: called
-    when all is decided about a packet of new data, and nothing of it counted yet.
+    when all is decided about a packet, new or sent again, and nothing of it counted
+    yet.
     """
 
     __slots__ = (
@@ -283,7 +284,6 @@ class Output:
     def _send(self, skb: Skb, why: Cause) -> bool:
         """Send the first skb of the write queue; it is in the retransmit queue then."""
         sock = self._sock
-        self.deciding()
         if not self.transmit(skb):
             return False
         if skb.length:
@@ -299,6 +299,7 @@ class Output:
 
     def transmit(self, skb: Skb) -> bool:
         """Hand a packet to the device; False if its qdisc has no room for it."""
+        self.deciding()
         sock = self._sock
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)

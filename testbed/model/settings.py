@@ -100,7 +100,7 @@ def check(variant: Variant) -> None:
     """Raise SpecError for a scenario that the model does not reach."""
     path = variant.path
     wanted = (
-        (not path.loss, "loss: it has no recovery"),
+        (not path.loss, "loss at random: only what overflows a queue"),
         (path.shaper == "netem", f"the shaper {path.shaper}"),
         (_knows(variant.sender.qdisc), "the sender's qdisc, or an option of it"),
         (variant.receiver.qdisc is None, "a qdisc at the receiver"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from testbed.model.connection import Connection
 from testbed.model.cpu import Machine
 from testbed.model.features import Defer, Features, Sizing, Tsq
-from testbed.model.packet import Packet, Skb
+from testbed.model.packet import Packet
 from testbed.model.record import Record
 from testbed.model.settings import mss_of, tuning_of
 from testbed.model.simulate import Prediction, simulate
@@ -154,7 +154,7 @@ class Watched(Connection):
     """A connection that is looked at whenever its sender takes or sends a packet."""
 
     def __init__(self, variant: Variant, features: Features) -> None:
-        super().__init__(variant, features, Machine(), Record(), watch=0)
+        super().__init__(variant, features, Machine(), Record())
         self.sent = 0
         self.largest = tuning_of(variant).gso_max_size
         self.last_ns = 0
@@ -163,6 +163,7 @@ class Watched(Connection):
         self.sent += 1
         assert self.sent <= MOST_PACKETS
         assert packet.length <= self.largest
+        assert packet.skb is None or packet.again or self.may_leave(packet)
         return super()._transmit(packet)
 
     def _take(self, packet: Packet) -> None:
@@ -174,16 +175,13 @@ class Watched(Connection):
         assert len(self.record.samples()) <= MOST_SAMPLES
         self.check()
 
-    def _note(self) -> None:
+    def may_leave(self, packet: Packet) -> bool:
+        """Tell whether new data is within cwnd, or may be a loss probe."""
         sock = self._sender.sock
-        skb = sock.write_queue[0]
-        assert sock.in_flight() + skb.pcount <= sock.snd_cwnd or self.may_probe(skb)
-
-    def may_probe(self, skb: Skb) -> bool:
-        """Tell whether new data may be a loss probe, which cwnd does not keep."""
-        sock = self._sender.sock
+        if sock.in_flight() + packet.pcount <= sock.snd_cwnd:
+            return True
         age_ns = self._cpu.clock - sock.rtx_queue[-1].tstamp_ns
-        return skb.pcount == 1 and not sock.tlp_high_seq and age_ns >= PROBE_MIN_NS
+        return packet.pcount == 1 and not sock.tlp_high_seq and age_ns >= PROBE_MIN_NS
 
     def check(self) -> None:
         sock, received = self._sender.sock, self._receiver.sock

@@ -138,6 +138,17 @@ def test_small_queues_hold_what_would_be_a_third_packet() -> None:
     assert bench.sock.tsq_throttled
 
 
+def test_small_queues_let_a_second_packet_go_however_much_is_queued() -> None:
+    # Its retransmit queue holds one: tcp_rtx_queue_empty_or_single_skb().
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.sk_pacing_rate = 100, 10**6
+    bench.sock.sk_wmem_alloc = 1 << 20
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [2 * MSS, 2 * MSS]
+
+
 @pytest.mark.parametrize(
     ("in_ksoftirqd", "left"),
     [pytest.param(False, 0, id="softirq"), pytest.param(True, 1, id="ksoftirqd")],
@@ -295,6 +306,25 @@ def test_pacing_begins_with_the_tenth_segment() -> None:
 
     assert [packet.edt_ns for packet in bench.packets] == [NOW + 1, NOW + 1]
     assert bench.sock.tcp_wstamp_ns == NOW + 1 + 5 * MSS * 1000 // 20
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "next_ns"),
+    [
+        pytest.param(0, 941_200, id="in-time"),
+        pytest.param(100_000, 841_200, id="a-little-late"),
+        pytest.param(10 * MS, 470_600, id="very-late"),
+    ],
+)
+def test_a_late_packet_earns_up_to_half_of_its_time(late_ns, next_ns) -> None:
+    # tcp_update_skb_after_send(): 13 segments at 20 MB/s take 941.2 us.
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.data_segs_out = 100, 10
+    bench.sock.tcp_wstamp_ns = NOW + 1 - late_ns
+    bench.queue(40 * MSS, MSS)
+    bench.output.push_one()
+
+    assert bench.sock.tcp_wstamp_ns == NOW + 1 + next_ns
 
 
 def test_a_sender_that_paces_itself_waits_for_its_time() -> None:

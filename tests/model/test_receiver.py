@@ -33,6 +33,54 @@ def test_single_segments_are_acknowledged_at_once_at_first() -> None:
     assert bench.acks() == [MSS, 2896]
 
 
+def test_what_lies_beyond_a_gap_is_told_by_a_sack_block() -> None:
+    # RFC 2018, section 4: the block that has changed last comes first.
+    bench = ReceiverBench()
+    for segment in (0, 2, 4):
+        bench.send(segment * MSS, MSS)
+
+    assert bench.acks() == [MSS, MSS, MSS]
+    assert bench.sent[-1].sacks == ((5792, 7240), (2896, 4344))
+
+
+def test_what_comes_twice_is_told_first() -> None:
+    # RFC 2883, section 4
+    bench = ReceiverBench()
+    for segment in (0, 2, 0):
+        bench.send(segment * MSS, MSS)
+
+    assert bench.sent[-1].sacks == ((0, MSS), (2896, 4344))
+
+
+def test_packets_that_come_while_the_process_reads_have_one_ack() -> None:
+    bench = ReceiverBench()
+    bench.sock.sk_lock.own()
+    for segment in range(0, 8, 2):
+        bench.send(segment * MSS, 2 * MSS)
+    before = bench.acks()
+    bench.sock.sk_lock.release()
+
+    assert (before, bench.acks()) == ([], [8 * MSS])
+
+
+def test_three_duplicate_acks_go_at_once_and_further_ones_are_compressed() -> None:
+    # __tcp_ack_snd_check(): TCP_FASTRETRANS_THRESH, as an older sender needs three; the
+    # others wait for 1 ms or rtt / 20. No quick ACKs here: they go with a window that
+    # grows.
+    bench = ReceiverBench(rcvbuf=20_000)
+    for seq in range(0, 24 * MSS, MSS):
+        bench.send(seq, MSS)
+        bench.cpu.run()
+    bench.sock.rcv_ssthresh = bench.sock.window_clamp
+    before = len(bench.acks())
+    for seq in range(25 * MSS, 33 * MSS, MSS):
+        bench.send(seq, MSS)
+    at_once = len(bench.acks()) - before
+    bench.cpu.run()
+
+    assert (at_once, len(bench.acks()) - before) == (3, 4)
+
+
 def test_a_lone_segment_waits_for_40_ms_once_quick_acks_are_spent() -> None:
     bench = ReceiverBench(rcvbuf=20_000)
     for seq in range(0, 24 * MSS, MSS):

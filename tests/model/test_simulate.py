@@ -3,6 +3,7 @@
 import tracemalloc
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from builders import a_variant
 
@@ -218,6 +219,17 @@ def test_a_packet_that_is_watched_is_not_counted_yet() -> None:
 
     assert watched is not None
     assert (watched["packets_out"], watched["sk_wmem_alloc"]) == (0, 1)
+
+
+def test_a_packet_that_is_sent_again_can_be_watched_too() -> None:
+    lossy = a_stream(2_000_000, replace(LONG, queue=20), HostSettings())
+    trace = simulate(lossy, Features()).trace
+    ends = np.maximum.accumulate(trace.seq + trace.length)
+    last = int((trace.seq[1:] < ends[:-1]).nonzero()[0][-1]) + 1
+    watched = simulate(lossy, Features(), watch=last).watched
+
+    assert watched is not None
+    assert watched["snd_una"] <= trace.seq[last]
 
 
 def test_watching_changes_no_packet() -> None:
