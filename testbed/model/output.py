@@ -215,7 +215,7 @@ class Output:
             return Held.CWND
         if self._features.grow and quota * mss > skb.length:
             rules.grow(sock, skb, quota * mss - skb.length)
-        if skb.seq + min(skb.length, mss) > sock.wnd_end:
+        if rules.first_end(skb, mss) > sock.wnd_end:
             return Held.WINDOW
         limit = mss
         if skb.length > mss:
@@ -311,6 +311,7 @@ class Output:
         packet.fin = skb.fin
         packet.overhead = skb.overhead
         packet.skb = skb
+        packet.again = skb.end_seq <= sock.snd_nxt
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
         skb.clones += 1

@@ -76,11 +76,12 @@ class Packet:
     behind it.  header: bytes of IP and TCP header.  tsval, tsecr: ms.  edt_ns: when it
     may leave.  sacks: the blocks of a SACK option, as (start, end), the newest first.
     skb: of what it is a clone, None for a packet without payload or FIN.  overhead: of
-    its skb.
+    its skb.  again: it was sent before.
     """
 
     __slots__ = (
         "ack",
+        "again",
         "edt_ns",
         "fin",
         "header",
@@ -111,6 +112,7 @@ class Packet:
         self.overhead = SKB_OVERHEAD
         self.syn = False
         self.fin = False
+        self.again = False
 
     def wire_bytes(self) -> int:
         """Return qdisc_pkt_len: payload, and every segment's headers."""

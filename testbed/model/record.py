@@ -95,7 +95,7 @@ class Record:
     def counts(self, host: str, packet: Packet) -> None:
         """Count a packet that a host sends."""
         counter = self._sent[host]
-        if packet.skb is None or not packet.skb.ever_retrans:
+        if not packet.again:
             counter[0] += packet.pcount  # RFC 4022: not what is sent again
         counter[1] += 1
         counter[2] += packet.length + packet.header

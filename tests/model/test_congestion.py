@@ -187,3 +187,54 @@ def test_hystart_waits_for_sixteen_segments() -> None:
     found = [cubic.pkts_acked(sock, time * MS, 40_000) or cubic.found for time in times]
 
     assert not any(found)
+
+
+@pytest.mark.parametrize(("cwnd", "ssthresh"), [(21, 10), (3, 2), (1, 2)])
+def test_reno_halves_cwnd_after_a_loss(cwnd: int, ssthresh: int) -> None:
+    assert Reno().ssthresh(a_sock(cwnd)) == ssthresh
+
+
+@pytest.mark.parametrize(("cwnd", "ssthresh"), [(100, 70), (10, 7), (2, 2)])
+def test_cubic_keeps_717_parts_of_1024_after_a_loss(cwnd: int, ssthresh: int) -> None:
+    assert Cubic(gso_max_size=65215, paced=True).ssthresh(a_sock(cwnd)) == ssthresh
+
+
+def test_cubic_begins_a_new_epoch_after_a_loss() -> None:
+    sock, cubic = a_sock(100, ssthresh=100), Cubic(gso_max_size=65215, paced=True)
+    cubic.cong_avoid(sock, 1000 * MS, 100)
+    cubic.ssthresh(sock)
+
+    assert (cubic.epoch_start, cubic.last_max_cwnd) == (0, 105)
+
+
+def test_cubic_aims_lower_if_cwnd_was_lower_than_at_the_last_loss() -> None:
+    # RFC 9438, section 4.7: fast convergence, W_max * (1 + beta) / 2.
+    cubic = Cubic(gso_max_size=65215, paced=True)
+    cubic.ssthresh(a_sock(100))
+    cubic.ssthresh(a_sock(80))
+
+    assert cubic.last_max_cwnd == 80 * (1024 + 717) // 2048
+
+
+def test_cubic_returns_to_where_the_loss_was_in_k() -> None:
+    # RFC 9438, section 4.2: K is the cubic root of (W_max - cwnd) / C, C is 0.4.
+    sock, cubic = a_sock(1000), Cubic(gso_max_size=65215, paced=True)
+    sock.snd_cwnd = sock.snd_ssthresh = cubic.ssthresh(sock)
+    cubic.cong_avoid(sock, 1000 * MS, 1)
+
+    assert (cubic.bic_origin_point, cubic.bic_K / 1024) == (
+        1000,
+        pytest.approx((300 / 0.4) ** (1 / 3), rel=0.01),
+    )
+
+
+def test_a_timeout_makes_cubic_forget() -> None:
+    sock, cubic = a_sock(100, ssthresh=100), Cubic(gso_max_size=65215, paced=True)
+    cubic.pkts_acked(sock, 900 * MS, 40_000)
+    cubic.ssthresh(sock)
+    sock.snd_nxt = 7
+    cubic.found = True
+    cubic.lost(sock, 1000 * MS)
+
+    assert (cubic.last_max_cwnd, cubic.delay_min, cubic.found) == (0, 0, False)
+    assert (cubic.round_start, cubic.end_seq) == (1_000_000, 7)

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from testbed.model.cpu import Cpu, Machine, Timer
+from testbed.model.cpu import Capture, Cpu, Machine, Timer
 from testbed.model.packet import Packet
 
 IDEAL = Machine(tick=1, min_delta=0)
@@ -84,3 +84,108 @@ def test_only_a_process_pays_for_looking_at_the_clock() -> None:
     cpu.run()
 
     assert (paid, notes) == (1280, [0])
+
+
+def test_time_that_a_process_spends_delays_what_was_due_meanwhile() -> None:
+    # arch/um/kernel/time.c: interrupts are off in time_travel_update_time_rel().
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    cpu.start(Timer(noting(cpu, notes)), 1000)
+    cpu.spend(5000)
+
+    assert notes == [5000]
+
+
+def test_time_spent_before_a_timer_is_due_runs_nothing() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    cpu.start(Timer(noting(cpu, notes)), 1000)
+    cpu.spend(1000)
+
+    assert notes == []
+
+
+def test_the_clock_is_a_multiple_of_its_tick() -> None:
+    cpu = Cpu(Machine(), 1000)
+    cpu.spend(300)
+
+    assert cpu.clock == 1280  # of 1300
+
+
+def test_a_reading_takes_until_the_next_tick() -> None:
+    cpu = Cpu(Machine(), 1000)
+    first = cpu.paid_clock()
+
+    assert (first, cpu.paid_clock(3)) == (1024, 1024 + 3 * 256)
+
+
+def test_a_postponed_timer_runs_at_its_last_time_only() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 1000)
+    cpu.postpone(timer, 3000)
+    cpu.postpone(timer, 2000)
+    cpu.run()
+
+    assert notes == [2001]
+
+
+def test_a_postponed_timer_may_move_before_its_first_time() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 3000)
+    cpu.postpone(timer, 1000)
+    cpu.run()
+
+    assert notes == [1001]
+
+
+def test_a_postponed_timer_does_not_hold_others_up() -> None:
+    cpu, notes, others = Cpu(IDEAL, 0), list[int](), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 1000)
+    cpu.start(Timer(noting(cpu, others)), 2000)
+    cpu.postpone(timer, 3000)
+    cpu.run()
+
+    assert (notes, others) == ([3001], [2001])
+
+
+def test_a_postponed_timer_may_be_started_again_once_it_ran() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 1000)
+    cpu.run()
+    cpu.postpone(timer, 2000)
+    cpu.run()
+
+    assert notes == [1001, 2001]
+
+
+def test_a_capture_pays_for_each_packet_and_for_asking_in_vain() -> None:
+    cpu = Cpu(Machine(), 0)
+    capture = Capture(cpu)
+    capture.see()
+    capture.see()
+    cpu.run()
+
+    assert cpu.clock == (2 * 256 + 1000) // 256 * 256
+
+
+def test_a_capture_is_woken_once_for_what_comes_together() -> None:
+    cpu = Cpu(Machine(), 0)
+    capture = Capture(cpu)
+    capture.see()
+    cpu.run()
+    first = cpu.clock
+    capture.see()
+    cpu.run()
+
+    assert first == 1256 // 256 * 256
+    assert cpu.clock == (1280 + 1000) // 256 * 256
+
+
+def test_where_nothing_is_captured_nothing_is_paid() -> None:
+    cpu = Cpu(Machine(captured=False), 0)
+    Capture(cpu).see()
+    cpu.run()
+
+    assert cpu.clock == 0
