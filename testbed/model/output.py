@@ -333,9 +333,12 @@ class Output:
     def _pace(self, length: int, prior_wstamp: int) -> None:
         # As in tcp_update_skb_after_send(): a late packet earns up to half its time.
         sock = self._sock
-        if self._pacing is Pacing.NONE or sock.data_segs_out < _UNPACED_SEGS:
+        rate = sock.sk_pacing_rate
+        if self._pacing is Pacing.NONE or not rate:
             return
-        length_ns = length * NS_PER_S // sock.sk_pacing_rate
+        if sock.data_segs_out < _UNPACED_SEGS:
+            return
+        length_ns = length * NS_PER_S // rate
         credit = sock.tcp_wstamp_ns - prior_wstamp
         sock.tcp_wstamp_ns += length_ns - min(length_ns // 2, credit)
 

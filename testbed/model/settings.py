@@ -13,18 +13,20 @@ from testbed.spec.settings import HostSettings
 #: MAX_TCP_HEADER where no tunnel and no wireless is configured: 64 * ceil(160 / 64).
 MAX_TCP_HEADER = 192
 _TCP_HEADER_ALONE = 20
-#: The sysctls the model honours, with the defaults of 6.12.
-_SYSCTLS: Mapping[str, str] = MappingProxyType(
+_INT_MAX = (1 << 31) - 1
+#: The sysctls the model honours: the defaults of 6.12, and the least and the most that
+#: its kernel takes: net/ipv4/sysctl_net_ipv4.c.
+_SYSCTLS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
-        "net.ipv4.tcp_limit_output_bytes": "1048576",
-        "net.ipv4.tcp_min_tso_segs": "2",
-        "net.ipv4.tcp_tso_win_divisor": "3",
-        "net.ipv4.tcp_tso_rtt_log": "9",
-        "net.ipv4.tcp_pacing_ss_ratio": "200",
-        "net.ipv4.tcp_pacing_ca_ratio": "120",
-        "net.ipv4.tcp_autocorking": "1",
-        "net.ipv4.tcp_wmem": "4096 16384 4194304",
-        "net.ipv4.tcp_rmem": "4096 131072 6291456",
+        "net.ipv4.tcp_limit_output_bytes": ("1048576", 0, _INT_MAX),
+        "net.ipv4.tcp_min_tso_segs": ("2", 1, 255),
+        "net.ipv4.tcp_tso_win_divisor": ("3", 0, 255),
+        "net.ipv4.tcp_tso_rtt_log": ("9", 0, 31),
+        "net.ipv4.tcp_pacing_ss_ratio": ("200", 0, 1000),
+        "net.ipv4.tcp_pacing_ca_ratio": ("120", 0, 1000),
+        "net.ipv4.tcp_autocorking": ("1", 0, 1),
+        "net.ipv4.tcp_wmem": ("4096 16384 4194304", 1, _INT_MAX),
+        "net.ipv4.tcp_rmem": ("4096 131072 6291456", 2304, _INT_MAX),
     }
 )
 _GSO_MAX_SIZE = 65536
@@ -91,9 +93,20 @@ def sysctls_of(host: HostSettings) -> dict[str, tuple[int, ...]]:
     if unknown:
         raise SpecError(f"the model does not know {unknown[0]}")
     return {
-        name.rsplit(".", 1)[1]: tuple(int(word) for word in text.split())
-        for name, text in {**_SYSCTLS, **host.sysctls}.items()
+        name.rsplit(".", 1)[1]: _numbers(name, host.sysctls.get(name, default))
+        for name, (default, _least, _most) in _SYSCTLS.items()
     }
+
+
+def _numbers(name: str, text: str) -> tuple[int, ...]:
+    default, least, most = _SYSCTLS[name]
+    words, count = text.split(), len(default.split())
+    numbers = tuple(int(word) for word in words if word.isdecimal())
+    if len(numbers) != len(words) or len(words) != count:
+        raise SpecError(f"{name} is {count} whole numbers, not {text!r}")
+    if not all(least <= number <= most for number in numbers):
+        raise SpecError(f"{name} is from {least} to {most}, not {text!r}")
+    return numbers
 
 
 def check(variant: Variant) -> None:
@@ -131,5 +144,14 @@ def _offloads(variant: Variant) -> tuple[tuple[HostSettings, str], ...]:
 
 
 def _gso_max_size(host: HostSettings, family: int) -> int:
-    name = "gso_ipv4_max_size" if family == 4 else "gso_max_size"  # noqa: PLR2004
-    return host.link_sizes.get(name, _GSO_MAX_SIZE)
+    """Return what the device takes in one packet, less the headers it may need.
+
+    netif_set_gso_max_size() also sets that of IPv4, up to 64 KB: net/core/dev.c.
+    """
+    sizes = host.link_sizes
+    size = sizes.get("gso_max_size", _GSO_MAX_SIZE)
+    if family == 4:  # noqa: PLR2004
+        size = sizes.get("gso_ipv4_max_size", min(size, _GSO_MAX_SIZE))
+    if size <= MAX_TCP_HEADER:
+        raise SpecError(f"a gso_max_size of {size} has no room for TCP's headers")
+    return size

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from testbed.errors import SpecError
 from testbed.spec.qdisc import Qdisc
 
+_GSO_MAX_SEGS = 65535  # include/linux/netdevice.h, as the next
+_GSO_MAX_SIZE = 8 * _GSO_MAX_SEGS
 #: Sizes `ip link set` takes, and the same names in `ip -d -j link show`.
 LINK_SIZES = (
     "gso_max_size",
@@ -28,3 +31,9 @@ class HostSettings:
     offloads: Mapping[str, bool] = field(default_factory=dict)
     link_sizes: Mapping[str, int] = field(default_factory=dict)
     qdisc: Qdisc | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.link_sizes.items():
+            most = _GSO_MAX_SEGS if name == "gso_max_segs" else _GSO_MAX_SIZE
+            if not 0 < value <= most:
+                raise SpecError(f"{name} is from 1 to {most} here, not {value}")
