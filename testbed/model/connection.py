@@ -8,9 +8,11 @@ from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
-from testbed.model.settings import mss_of, sysctls_of
+from testbed.model.settings import ecn_of, mss_of, sysctls_of
+from testbed.model.shaper import DelayedShaper
 from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
+from testbed.spec.path import Path
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
 #: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
@@ -69,7 +71,7 @@ class Connection:
         self._fq = _fq(variant, cpu, self._leave)
         path = variant.path
         there, back = path.rtt // 2, path.rtt - path.rtt // 2
-        self._forward = Netem(cpu, self._to_receiver, there, path.rate, path.queue)
+        self._forward = _forward(cpu, self._to_receiver, there, path)
         self._backward = Netem(cpu, self._to_sender, back, path.rate, _ENDLESS)
         self._receiver = Receiver(
             RcvSock(
@@ -80,6 +82,7 @@ class Connection:
             ),
             cpu=cpu,
             header=IP_HEADERS[variant.workload.family] + TCP_HEADER,
+            ecn=ecn_of(variant),
             transmit=self._acknowledge,
         )
         self._sample_every = variant.workload.sample_every
@@ -111,7 +114,7 @@ class Connection:
     def _route(self, packet: Packet) -> None:
         # The router's ip_rcv() orphans the packet: the sender gets its memory back.
         self._sender.output.done(packet)
-        self._forward.enqueue(packet)
+        self._forward(packet)
 
     def _to_receiver(self, packet: Packet) -> None:
         self.record.arrives("receiver", packet)
@@ -156,6 +159,13 @@ class Connection:
         self._due_ns += self._sample_every
         soft_ns = max(self._due_ns, cpu.clock) + _SAMPLE_LATE_NS
         cpu.start(self._sampler, soft_ns, _SLACK_NS)
+
+
+def _forward(cpu: Cpu, hand_on: Hand, delay: int, path: Path) -> Hand:
+    """Return what takes packets at the router's port towards the receiver."""
+    if path.shaper == "netem":
+        return Netem(cpu, hand_on, delay, path.rate, path.queue).enqueue
+    return DelayedShaper(cpu, hand_on, delay, path).enqueue
 
 
 def _fq(variant: Variant, cpu: Cpu, hand_on: Hand) -> Fq | None:

@@ -72,6 +72,8 @@ class Input:
         sock.tcp_clock_cache = self._cpu.clock
         sock.snd_wnd = sock.max_window = packet.window
         sock.delivered = 1  # the SYN
+        sock.ecn_ok = sock.ecn_ok and packet.ece and not packet.cwr
+        self._congestion.begin(sock)
         sock.rcv_tsecr = packet.tsecr
         sock.snd_cwnd_stamp = self._cpu.clock // NS_PER_MS
         self._output.ts_recent = packet.tsval
@@ -92,9 +94,12 @@ class Input:
         news = self._learn(packet)
         if sock.rtx_queue:
             clean_rtx_queue(sock, news, prior_fack, self._tuning.mss)
+            if news.ece:
+                sock.delivered_ce += sock.delivered - delivered
             rtt_us = learn_rtts(sock, news)
             if rtt_us >= 0:
                 self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)
+            self._congestion.in_ack_event(sock)
             rexmit = self._judge(packet, news, prior_una)
             if news.set_xmit_timer:
                 self._retransmit.set_timer()
@@ -123,6 +128,7 @@ class Input:
         else:
             news = News()
         news.una_advanced, news.win_update = advanced, win_update
+        news.ece = packet.ece and sock.ecn_ok
         return news
 
     def _judge(self, packet: Packet, news: News, prior_una: int) -> Rexmit:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from testbed.model import rules, sizing
 from testbed.model.cpu import NS_PER_MS, Cpu, Timer
+from testbed.model.ecn import Ecn, mark_data
 from testbed.model.features import Features, Sizing
 from testbed.model.packet import (
     IP_HEADERS,
@@ -67,6 +68,7 @@ class Output:
         "_check_space",
         "_congested",
         "_cpu",
+        "_ecn",
         "_family",
         "_features",
         "_header",
@@ -90,6 +92,7 @@ class Output:
         features: Features,
         pacing: Pacing,
         family: int,
+        ecn: Ecn,
         transmit: Callable[[Packet], bool],
         sent: Callable[[Cause], None],
     ) -> None:
@@ -99,6 +102,8 @@ class Output:
         self._features = features
         by_sendmsg = features.sizing is Sizing.SENDMSG
         self._built_by = Cause.AUTOSIZE if by_sendmsg else Cause.HALF_WINDOW
+        self._ecn = ecn
+        sock.ecn_ok = ecn.is_asked_for()
         self._pacing = pacing
         self._pacing_timer = Timer(self._tsq_handler)
         self._family = family
@@ -155,6 +160,8 @@ class Output:
         sock.tcp_wstamp_ns = max(sock.tcp_wstamp_ns, sock.tcp_clock_cache)
         packet = Packet(sock.snd_nxt, 0, 1, self._header + (SYN_OPTIONS if syn else 0))
         packet.syn = syn
+        packet.ect = self._ecn.needed and sock.ecn_ok
+        packet.ece = packet.cwr = syn and sock.ecn_ok
         self._stamp(packet)
         self._transmit(packet)
 
@@ -301,6 +308,8 @@ class Output:
         packet.fin = skb.fin
         packet.overhead = skb.overhead
         packet.skb = skb
+        if sock.ecn_ok:
+            mark_data(sock, packet, needed=self._ecn.needed)
         self._stamp(packet)
         sock.sk_wmem_alloc += skb.truesize
         skb.clones += 1

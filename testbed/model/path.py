@@ -12,7 +12,7 @@ _BITS = 8
 #: q->timer_slack in fq_init(), net/sched/sch_fq.c.
 FQ_TIMER_SLACK_NS = 10 * NS_PER_US
 #: tc rounds times down to this: PSCHED_SHIFT, include/net/pkt_sched.h.
-_PSCHED_TICK_NS = 64
+PSCHED_TICK_NS = 64
 
 
 class Fq:
@@ -67,7 +67,7 @@ class Netem:
     def __init__(self, cpu: Cpu, hand_on: Hand, delay: int, rate: int, limit: int):
         self._cpu = cpu
         self._hand_on = hand_on
-        self._delay = delay - delay % _PSCHED_TICK_NS
+        self._delay = delay - delay % PSCHED_TICK_NS
         self._rate = rate // _BITS
         self._limit = limit
         self._queue: deque[tuple[int, Packet]] = deque()

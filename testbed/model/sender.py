@@ -5,13 +5,14 @@ from collections.abc import Callable
 from testbed.model.congestion import CongestionControl, Reno
 from testbed.model.cpu import Cpu
 from testbed.model.cubic import Cubic
+from testbed.model.dctcp import Dctcp
 from testbed.model.features import Features
 from testbed.model.input import Input
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Packet
 from testbed.model.recovery import Recovery
 from testbed.model.retransmit import Retransmit
-from testbed.model.settings import Tuning, mss_option_of, tuning_of
+from testbed.model.settings import Tuning, ecn_of, mss_option_of, tuning_of
 from testbed.model.sock import TcpSock
 from testbed.model.writer import Writer
 from testbed.model.xmit_timer import XmitTimer
@@ -47,6 +48,7 @@ class Sender:
             features=features,
             pacing=pacing,
             family=work.family,
+            ecn=ecn_of(variant),
             transmit=transmit,
             sent=sent,
         )
@@ -116,6 +118,8 @@ def _congestion(
 ) -> CongestionControl:
     if name == "reno":
         return Reno(stretch_acks=features.stretch_acks)
+    if name == "dctcp":
+        return Dctcp()
     return Cubic(
         gso_max_size=tuning.gso_max_size,
         paced=pacing is not Pacing.NONE,
