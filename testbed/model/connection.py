@@ -14,10 +14,10 @@ from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
 from testbed.spec.path import Path
 
-#: When the SYN leaves, on the machine's clock; its place within a millisecond is that
+#: A tick before the SYN leaves, on the machine's clock; its place within a millisecond is that
 #: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
 #: as the rest here.
-_START_NS = 10_000_515_840
+_START_NS = 10_000_515_584
 #: From the SYN-ACK until the writer first looks at the clock.
 _CONNECT_READS = 8
 #: From the writer's sleep to the first sample of TCP_INFO; and from when a sample is
