@@ -24,6 +24,9 @@ PURE = "TESTBED_PURE"
 _PACKAGE = Path(__file__).parent
 _MODEL = _PACKAGE / "model"
 _DEADLINE_S = 900.0
+#: What leaves the model, and may go to another process: mypyc's classes do not survive
+#: pickle. None of it is in the model's inner loops.
+_SOURCES_ONLY = ("__init__.py", "features.py", "match.py", "simulate.py")
 #: Of so many states of the sources, compiled modules are kept.
 _KEPT = 3
 _REMEDY = "apt-get install gcc python3-dev, and pip install mypy"
@@ -60,8 +63,12 @@ def compile_model() -> Path:
 
 def _compile(build: Path) -> None:
     shutil.copytree(_PACKAGE, build / "testbed", ignore=_no_caches)
-    modules = sorted((build / "testbed" / "model").glob("[!_]*.py"))
-    names = (str(module.relative_to(build)) for module in modules)
+    modules = sorted((build / "testbed" / "model").glob("*.py"))
+    names = (
+        str(module.relative_to(build))
+        for module in modules
+        if module.name not in _SOURCES_ONLY
+    )
     try:
         run((sys.executable, "-m", "mypyc", *names), cwd=build, timeout_s=_DEADLINE_S)
     except CommandError as error:
@@ -87,6 +94,7 @@ def _home() -> Path:
     digest = hashlib.sha256(str(sysconfig.get_config_var("EXT_SUFFIX")).encode())
     for module in sorted(_MODEL.glob("*.py")):
         digest.update(module.name.encode() + b"\0" + module.read_bytes() + b"\0")
+    digest.update(" ".join(_SOURCES_ONLY).encode())
     return cache_dir() / "model" / digest.hexdigest()
 
 

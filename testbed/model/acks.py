@@ -9,6 +9,7 @@ from collections.abc import Callable
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu, Timer
 from testbed.model.packet import SACK_BLOCK, SACK_OPTION, Packet
 from testbed.model.rcv_sock import ATO_MIN_MS, MAX_SCALED, RcvSock
+from testbed.model.xmit_timer import wheel_expiry
 
 _DELACK_MAX_MS = 200
 _FASTRETRANS_THRESH = 3
@@ -151,7 +152,7 @@ class Acks:
             self._cpu.start(self._compressing, hard_ns)
 
     def _compression_expired(self) -> None:
-        self._cpu.tasklet(self.send_compressed)
+        self._cpu.tasklet(lambda: self._act(self.send_compressed))
 
     def send_compressed(self) -> None:
         """Send the ACK that several have waited for, if they have."""
@@ -170,10 +171,22 @@ class Acks:
                 return
             due = min(due, sock.delack_ms)
         sock.delack_ms = due
-        self._cpu.start(self._delack, due * NS_PER_MS)
+        self._cpu.start(self._delack, wheel_expiry(due, jiffies) * NS_PER_MS)
+
+    def _act(self, expired: Callable[[], None]) -> None:
+        """Do what a timer asks for, once no process owns the socket."""
+        lock = self._sock.sk_lock
+        if lock.owned:
+            lock.put_off(expired)
+        else:
+            expired()
 
     def _delack_expired(self) -> None:
+        self._cpu.transmit_later(lambda: self._act(self._send_delayed))
+
+    def _send_delayed(self) -> None:
+        # As tcp_delack_timer_handler() does; the timer may have been set anew since.
         sock = self._sock
-        if sock.scheduled:
+        if sock.scheduled and not self._delack.serial:
             sock.ato = min(sock.ato << 1, _DELACK_MAX_MS)
-            self._cpu.transmit_later(self.send)
+            self.send()

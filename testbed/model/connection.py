@@ -1,6 +1,6 @@
 """One connection: sender, path, receiver, the wires between them, and who looks on."""
 
-from testbed.model.cpu import NS_PER_US, Capture, Cpu, Machine, Timer
+from testbed.model.cpu import Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
 from testbed.model.path import Fq, Hand, Netem
@@ -14,17 +14,16 @@ from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
 from testbed.spec.path import Path
 
-#: A tick before the SYN leaves, on the machine's clock; its place within a millisecond is that
-#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T172647Z-26f4,
+#: When the SYN leaves, on the machine's clock; its place within a millisecond is that
+#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T213547Z-d9a4,
 #: as the rest here.
-_START_NS = 10_000_515_584
+_START_NS = 10_000_515_072
 #: From the SYN-ACK until the writer first looks at the clock.
 _CONNECT_READS = 8
-#: From the writer's sleep to the first sample of TCP_INFO; and from when a sample is
-#: due to when select() may end.
-_FIRST_SAMPLE_READS = 12
-_SAMPLE_LATE_NS = 5 * 256
-_SLACK_NS = 50 * NS_PER_US  # timer_slack of an ordinary process
+#: From the writer's sleep until the sampler sets when it samples.
+_SAMPLER_READS = 9
+#: From when a sample is due until it is taken: Python reads it twice to poll a pipe.
+_SAMPLE_READS = 4
 _FQ_FLOW_LIMIT = 100
 _ENDLESS = 1_000_000
 
@@ -37,6 +36,7 @@ class Connection:
         "_at_sender",
         "_backward",
         "_cpu",
+        "_data_packets",
         "_due_ns",
         "_forward",
         "_fq",
@@ -61,6 +61,7 @@ class Connection:
         self.record = record
         self.watched: dict[str, int] | None = None
         self._watch = watch
+        self._data_packets = 0  # handed to the device so far
         self._cpu = cpu = Cpu(machine, _START_NS)
         self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
         self._sender = Sender(
@@ -86,7 +87,7 @@ class Connection:
             transmit=self._acknowledge,
         )
         self._sample_every = variant.workload.sample_every
-        self._sampler = Timer(lambda: cpu.wake(self._sample))
+        self._sampler = Timer(self._wake_sampler)
         self._due_ns = 0
         self._over = False
 
@@ -96,15 +97,16 @@ class Connection:
         self._cpu.run()
 
     def _note(self) -> None:
-        if self.record.decided == self._watch:
+        if self._data_packets == self._watch:
             self.watched = state_of(self._sender.sock)
 
     def _transmit(self, packet: Packet) -> bool:
         self.record.counts("sender", packet)
+        taken = self._fq is None or self._fq.enqueue(packet)
         if self._fq is None:
             self._leave(packet)
-            return True
-        return self._fq.enqueue(packet)
+        self._data_packets += bool(taken and packet.length)
+        return taken
 
     def _leave(self, packet: Packet) -> None:
         self.record.leaves(self._cpu.clock, packet)
@@ -147,18 +149,20 @@ class Connection:
         cpu = self._cpu
         cpu.paid_clock(_CONNECT_READS)
         self._sender.writer.begin()
-        cpu.paid_clock(_FIRST_SAMPLE_READS)
-        self._due_ns = cpu.clock
-        self._sample()
+        self._due_ns = cpu.paid_clock(_SAMPLER_READS)
+        self._sample(1)
 
-    def _sample(self) -> None:
+    def _wake_sampler(self) -> None:
+        self._cpu.wake(self._sample)
+
+    def _sample(self, readings: int = _SAMPLE_READS) -> None:
         if self._over:
             return
         cpu = self._cpu
-        self.record.sample(cpu.clock, self._sender.sock)
+        now = cpu.paid_clock(readings)
+        self.record.sample(now, self._sender.sock)
         self._due_ns += self._sample_every
-        soft_ns = max(self._due_ns, cpu.clock) + _SAMPLE_LATE_NS
-        cpu.start(self._sampler, soft_ns, _SLACK_NS)
+        cpu.start(self._sampler, self._due_ns)
 
 
 def _forward(cpu: Cpu, hand_on: Hand, delay: int, path: Path) -> Hand:

@@ -203,8 +203,9 @@ class Cpu:
         """Set the clock's timer to when the first timer's slack ends."""
         heap = self._timers.heap
         if heap and not self._in_interrupt:
-            delta = heap[0][0] - self.clock
-            self._fire_ns = self._now + max(delta, self._min_delta) + 1
+            due = max(heap[0][0], self.clock + self._min_delta)
+            # Our uml-clock-phase.patch: the first tick on which it has expired.
+            self._fire_ns = due + -due % self._tick
 
     def _drop_stale(self) -> None:
         """Keep what was moved or cancelled from being first."""
@@ -228,22 +229,25 @@ class Cpu:
             timer.callback()
         self._in_interrupt = False
         self._program()
-        # handle_softirqs() leaves what a round raises to ksoftirqd if need_resched().
-        # As a capture is awake by then, that is NET_RX.  measured: without it, `after`
-        # of refine-tso-autosizing differs from its packet 68 on.
-        raised = self._transmitters or self._backlog
-        self.in_ksoftirqd = self.captured and bool(raised)
         self._run_softirqs()
-        self._busy = self.in_ksoftirqd = False
+        self._busy = False
 
     def _run_softirqs(self) -> None:
+        """Run rounds of softirqs; one has what was raised before it began.
+
+        Once a process is awake, as a capture is after the first packet,
+        handle_softirqs() leaves what a round has raised to ksoftirqd: kernel/softirq.c.
+        """
         transmitters, tasklets = self._transmitters, self._tasklets
         backlog = self._backlog
         while transmitters or backlog or tasklets:
-            for _ in range(len(transmitters)):
+            sends, packets, works = len(transmitters), bool(backlog), len(tasklets)
+            for _ in range(sends):
                 transmitters.popleft()()
-            while backlog:
+            while packets and backlog:
                 handler, packet = backlog.popleft()
                 handler(packet)
-            for _ in range(len(tasklets)):
+            for _ in range(works):
                 tasklets.popleft()()
+            self.in_ksoftirqd = bool(self._runnable)
+        self.in_ksoftirqd = False

@@ -1,8 +1,8 @@
-"""Which rules a kernel sends by: interchangeable, and each named by its commit.
+"""Which rules a kernel sends by: interchangeable; docs/model.md says whence.
 
 A kernel is a set of features, never a version that code asks about: features_of looks a
 kernel up once, and a test or a user may put any other set together. Read first:
-Features, COMMITS, features_of.
+Features, features_of.
 """
 
 import enum
@@ -56,38 +56,6 @@ class Features:
     stretch_acks: bool = True
     skb_overhead: int = SKB_OVERHEAD
 
-
-#: Each feature, and what brought it: Linux commit, subject, version.
-COMMITS: Mapping[object, str] = MappingProxyType(
-    {
-        Sizing.SENDMSG: '95bd09eb2750 ("tcp: TSO packets automatic sizing") (in v3.12)',
-        Sizing.XMIT_V1: '"tcp: refine TSO autosizing" v1, netdev, never applied',
-        Sizing.XMIT: '605ad7f184b6 ("tcp: refine TSO autosizing") (in v3.19)',
-        Sizing.XMIT_MIN_RTT: (
-            '65466904b015 ("tcp: adjust TSO packet sizes based on min_rtt") (in v5.18)'
-        ),
-        "grow": '8ee602c63520 ("tcp: try to send bigger TSO packets") (in v6.10)',
-        "stretch_acks": (
-            '814d488c6126 ("tcp: fix the timid additive increase on stretch ACKs"), '
-            "c22bdca94782 (Reno) and 9cd981dcf174 (CUBIC) (in v4.0)"
-        ),
-        "skb_overhead": (
-            'bf9f1baa279f ("net: add dedicated kmem_cache for typical/small '
-            'skb->head") (in v6.3)'
-        ),
-        Defer.HALF_RTT: (
-            '50c8339e9299 ("tcp: tso: restore IW10 after TSO autosizing") (in v4.0)'
-        ),
-        Defer.ONE_MS: "295ce1eb36ae (in v6.18, and in v6.12.y)",
-        Tsq.SENDMSG: "the limit of v3.18, as sendmsg_autosize has it",
-        Tsq.MIN: '605ad7f184b6 ("tcp: refine TSO autosizing") (in v3.19)',
-        Tsq.MAX: "Sergej Benilov, netdev, 28 May 2019, rejected",
-        Tsq.UNPACED_ONLY: (
-            'c73e5807e4f6 ("tcp: tsq: no longer use limit_output_bytes for paced '
-            'flows") (in v5.0)'
-        ),
-    }
-)
 
 #: Features by the kernel's name in kernels.yaml.
 KERNELS: Mapping[str, Features] = MappingProxyType(

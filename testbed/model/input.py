@@ -105,6 +105,8 @@ class Input:
                 self._retransmit.set_timer()
             self._cong_control(sock.delivered - delivered, sock.lost - lost, news)
             self._send_again(rexmit)
+        else:
+            self._learn_without_queue(packet, news, prior_una)
         if sock.write_queue:
             self._output.write_xmit(Nagle.ON)
         self.check_space()
@@ -114,7 +116,8 @@ class Input:
         sock = self._sock
         prior_una = sock.snd_una
         advanced = packet.ack > prior_una
-        win_update = advanced or packet.window > sock.snd_wnd
+        grew = packet.window > sock.snd_wnd or not packet.window
+        win_update = advanced or grew  # tcp_may_update_window()
         if win_update:
             sock.snd_wnd = packet.window
             sock.max_window = max(sock.max_window, packet.window)
@@ -131,6 +134,13 @@ class Input:
         news.ece = packet.ece and sock.ecn_ok
         return news
 
+    def _learn_without_queue(self, packet: Packet, news: News, prior_una: int) -> None:
+        """Learn of what came twice after all is acknowledged: no_queue of tcp_ack()."""
+        if news.dsacking:
+            self._recovery.alert(news, prior_una)
+        if self._sock.tlp_high_seq:
+            self._recovery.process_tlp_ack(packet.ack, news, not_dup=news.win_update)
+
     def _judge(self, packet: Packet, news: News, prior_una: int) -> Rexmit:
         """Ask recovery about an ACK that is out of the ordinary."""
         sock, recovery = self._sock, self._recovery
@@ -140,7 +150,8 @@ class Input:
         alert = news.data_sacked or news.ece or news.dsacking
         if not_dup and not alert and sock.ca_state is CaState.OPEN:
             return Rexmit.NONE
-        rack.update_reo_wnd(sock)
+        if news.data_acked or news.data_sacked:
+            rack.update_reo_wnd(sock)
         news.dupack = not (news.una_advanced or not_dup or news.dsacking)
         return recovery.alert(news, prior_una)
 

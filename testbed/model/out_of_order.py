@@ -74,6 +74,8 @@ class OutOfOrder:
         if before is not None and (memory := before.join(new, self._overhead)):
             self.memory += memory
             return False
+        if before is not None and new.start == before.start:
+            place -= 1  # the new one covers it
         while place < len(self._buffers) and new.end > self._buffers[place].start:
             covered = self._buffers[place]
             self._extend_dsack(covered.start, min(covered.end, new.end))

@@ -59,8 +59,9 @@ class Output:
     the cause of each packet of new data.  congested: called when the qdisc is full.
     progress: called when new data has been sent, with what packets_out was before, and
     whether it was a loss probe.  check_space: called when a packet has been sent while
-    a writer waits for room.  deciding: called when all is decided about a packet of new
-    data, and nothing of it counted yet.
+    a writer waits for room.  send_again: called to send what is lost.  deciding: called
+    when all is decided about a packet, new or sent again, and nothing of it counted
+    yet.
     """
 
     __slots__ = (
@@ -75,6 +76,7 @@ class Output:
         "_pacing",
         "_pacing_timer",
         "_progress",
+        "_send_again",
         "_sent",
         "_sock",
         "_transmit",
@@ -114,6 +116,7 @@ class Output:
         self._congested: Callable[[], None] = _nothing
         self._progress: Progress = _ignore
         self._check_space: Callable[[], None] = _nothing
+        self._send_again: Callable[[], None] = _nothing
         self.ts_recent = 0  # ms, the last timestamp of the peer
 
     def tell(
@@ -122,10 +125,12 @@ class Output:
         congested: Callable[[], None],
         progress: Progress,
         check_space: Callable[[], None],
+        send_again: Callable[[], None],
     ) -> None:
         """Have these called, see the class."""
         self._congested, self._progress = congested, progress
         self._check_space = check_space
+        self._send_again = send_again
 
     def push_one(self) -> None:
         """Send the first packet of the write queue, and do not defer it."""
@@ -186,6 +191,11 @@ class Output:
             self._write()
 
     def _write(self) -> None:
+        # As tcp_tsq_write() does: what is lost goes first.
+        sock = self._sock
+        if sock.lost_out > sock.retrans_out and sock.snd_cwnd > sock.in_flight():
+            sock.tcp_clock_cache = self._cpu.paid_clock()
+            self._send_again()
         self.write_xmit(Nagle.ON)
 
     def max_segs(self) -> int:
@@ -212,7 +222,7 @@ class Output:
             return Held.CWND
         if self._features.grow and quota * mss > skb.length:
             rules.grow(sock, skb, quota * mss - skb.length)
-        if skb.seq + min(skb.length, mss) > sock.wnd_end:
+        if rules.first_end(skb, mss) > sock.wnd_end:
             return Held.WINDOW
         limit = mss
         if skb.length > mss:
@@ -281,7 +291,6 @@ class Output:
     def _send(self, skb: Skb, why: Cause) -> bool:
         """Send the first skb of the write queue; it is in the retransmit queue then."""
         sock = self._sock
-        self.deciding()
         if not self.transmit(skb):
             return False
         if skb.length:
@@ -297,6 +306,7 @@ class Output:
 
     def transmit(self, skb: Skb) -> bool:
         """Hand a packet to the device; False if its qdisc has no room for it."""
+        self.deciding()
         sock = self._sock
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
@@ -308,6 +318,7 @@ class Output:
         packet.fin = skb.fin
         packet.overhead = skb.overhead
         packet.skb = skb
+        packet.again = skb.end_seq <= sock.snd_nxt
         if sock.ecn_ok:
             mark_data(sock, packet, needed=self._ecn.needed)
         self._stamp(packet)

@@ -78,11 +78,12 @@ class Packet:
     ect, ce: its IP header says that it is ECN-capable, that it met congestion.  ece,
     cwr: its TCP header says that such a packet came, that cwnd was reduced for one.
     skb: of what it is a clone, None for a packet without payload or FIN.  overhead: of
-    its skb.
+    its skb.  again: it was sent before.
     """
 
     __slots__ = (
         "ack",
+        "again",
         "ce",
         "cwr",
         "ece",
@@ -117,7 +118,7 @@ class Packet:
         self.overhead = SKB_OVERHEAD
         self.syn = False
         self.fin = False
-        self.ect = self.ce = self.ece = self.cwr = False
+        self.ect = self.ce = self.ece = self.cwr = self.again = False
 
     def wire_bytes(self) -> int:
         """Return qdisc_pkt_len: payload, and every segment's headers."""

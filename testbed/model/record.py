@@ -43,7 +43,7 @@ class Record:
     """Notes what passes the sender's device, and what each host counts.
 
     keep: whether packets, causes and samples are kept, one by one; if not, they are
-    only counted, and its size does not grow.  decided: packets of new data so far.
+    only counted, and its size does not grow.
     """
 
     __slots__ = (
@@ -56,7 +56,6 @@ class Record:
         "_samples",
         "_sent",
         "cause_counts",
-        "decided",
         "syn_time_ns",
     )
 
@@ -64,7 +63,6 @@ class Record:
         self._keep = keep
         self._causes: list[Cause] = []
         self.cause_counts = dict.fromkeys(Cause, 0)
-        self.decided = 0
         self._data = array("q")  # time, seq, length, one packet after the other
         self._acks = array("q")  # time, ack, window
         self._samples: list[tuple[int, ...]] = []
@@ -75,7 +73,6 @@ class Record:
 
     def decides(self, cause: Cause) -> None:
         """Note what gave a packet of new data its size."""
-        self.decided += 1
         self.cause_counts[cause] += 1
         if self._keep:
             self._causes.append(cause)
@@ -98,7 +95,7 @@ class Record:
     def counts(self, host: str, packet: Packet) -> None:
         """Count a packet that a host sends."""
         counter = self._sent[host]
-        if packet.skb is None or not packet.skb.ever_retrans:
+        if not packet.again:
             counter[0] += packet.pcount  # RFC 4022: not what is sent again
         counter[1] += 1
         counter[2] += packet.length + packet.header

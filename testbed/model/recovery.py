@@ -125,7 +125,7 @@ class Recovery:
         wait_us = rack.detect_loss(sock)
         if wait_us:
             wait = jiffies_of(wait_us + _TIMEOUT_MIN_US)
-            self._timer.reset(Pending.REO_TIMEOUT, wait)
+            self._timer.reset(Pending.REO_TIMEOUT, min(wait, sock.icsk_rto))
             news.set_xmit_timer = False
         if before > sock.retrans_out:
             news.lost_retrans = True

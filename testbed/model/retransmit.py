@@ -12,6 +12,7 @@ from testbed.model.packet import Skb
 from testbed.model.recovery import Recovery
 from testbed.model.rtt import RTO_MAX_MS, RTO_MIN_US, jiffies_of
 from testbed.model.rtx_queue import fragment, trim_head
+from testbed.model.rules import first_end
 from testbed.model.sock import CaState, TcpSock
 from testbed.model.xmit_timer import Pending, XmitTimer
 
@@ -47,7 +48,7 @@ class Retransmit:
         sock = self._sock
         head = sock.rtx_queue[0] if sock.rtx_queue else None
         max_segs = self._output.max_segs()
-        place = 0
+        place, head_sent = 0, False
         while place < len(sock.rtx_queue):  # which cutting a packet makes longer
             skb = sock.rtx_queue[place]
             place += 1
@@ -57,18 +58,15 @@ class Retransmit:
             if skb.lost and not skb.sacked and not skb.retrans:
                 if not self._may_leave(skb) or not self._send_again(skb, segs):
                     break
-                self._count(skb, is_head=skb is head)
+                if sock.in_cwnd_reduction():
+                    sock.prr_out += skb.pcount
+                head_sent = head_sent or skb is head
+        if head_sent and self._timer.pending is not Pending.REO_TIMEOUT:
+            self._reset(Pending.RETRANS, sock.icsk_rto)
 
     def _may_leave(self, skb: Skb) -> bool:
         output = self._output
         return not output.must_wait() and not output.queue_is_full(skb, again=True)
-
-    def _count(self, skb: Skb, *, is_head: bool) -> None:
-        sock = self._sock
-        if sock.in_cwnd_reduction():
-            sock.prr_out += skb.pcount
-        if is_head and self._timer.pending is not Pending.REO_TIMEOUT:
-            self._reset(Pending.RETRANS, sock.icsk_rto)
 
     def _send_again(self, skb: Skb, segs: int) -> bool:
         """Send up to segs segments of a packet again: tcp_retransmit_skb()."""
@@ -162,8 +160,9 @@ class Retransmit:
             self._act(pending)
 
     def _put_off(self) -> None:
-        if self._timer.pending is not None:
-            self._act(self._timer.pending)
+        # An ACK that waited for the socket too may have set the timer anew.
+        if (pending := self._timer.due()) is not None:
+            self._act(pending)
 
     def _act(self, pending: Pending) -> None:
         self._sock.tcp_clock_cache = self._cpu.clock
@@ -201,7 +200,7 @@ class Retransmit:
         sock.tlp_retrans = False
         if sock.write_queue:
             head = sock.write_queue[0]
-            if head.seq + min(head.length, mss) <= sock.wnd_end:
+            if first_end(head, mss) <= sock.wnd_end:
                 before = sock.packets_out
                 self._output.push_probe()
                 return sock.packets_out > before

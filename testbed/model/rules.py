@@ -37,6 +37,11 @@ class Held(enum.Enum):
     DROPPED = "the device's qdisc has no room"
 
 
+def first_end(skb: Skb, mss: int) -> int:
+    """Return the end of an skb's first segment, FIN and all: tcp_snd_wnd_test()."""
+    return skb.seq + mss if skb.length > mss else skb.end_seq
+
+
 def grow(sock: TcpSock, skb: Skb, missing: int) -> None:
     """Fill the first skb up from the second: tcp_grow_skb()."""
     # Linux commit 8ee602c63520 ("tcp: try to send bigger TSO packets") (in v6.10)

@@ -11,7 +11,7 @@ from testbed.model import rack
 from testbed.model.news import News
 from testbed.model.packet import Block, Skb
 from testbed.model.rtx_queue import fragment
-from testbed.model.sock import TcpSock
+from testbed.model.sock import CaState, TcpSock
 
 _MAX_REORDERING = 300  # tcp_max_reordering
 
@@ -32,7 +32,8 @@ def tag(
     ]
     for start, end, is_dup in sorted(blocks):
         _walk(sock, start, end, mss, news, is_dup=is_dup)
-    check_reordering(sock, news.reord, mss)
+    if sock.ca_state is not CaState.LOSS or sock.undo_marker is not None:
+        check_reordering(sock, news.reord, mss)
     return news
 
 

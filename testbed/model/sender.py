@@ -90,6 +90,7 @@ class Sender:
             congested=recovery.enter_cwr,
             progress=retransmit.progress,
             check_space=acks.check_space,
+            send_again=retransmit.queue,
         )
         return acks
 

@@ -30,7 +30,7 @@ def cwnd_validate(sock: TcpSock, *, limited: bool) -> None:
 
 def _application_limited(sock: TcpSock) -> None:
     """Take back half of what was not used: tcp_cwnd_application_limited()."""
-    if sock.nospace:
+    if sock.nospace or not sock.is_open():
         return
     used = max(sock.snd_cwnd_used, INIT_CWND)
     cwnd = sock.snd_cwnd

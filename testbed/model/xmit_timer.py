@@ -54,6 +54,10 @@ class XmitTimer:
         due = wheel_expiry(now + after, now)
         self._cpu.postpone(self._timer, due * NS_PER_MS)
 
+    def due(self) -> Pending | None:
+        """Return what its time has come for, unless it was set again since."""
+        return None if self._timer.serial else self.pending
+
     def clear(self) -> None:
         """Have nothing happen."""
         self.pending = None

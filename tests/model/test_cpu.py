@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from testbed.model.cpu import Cpu, Machine, Timer
+from testbed.model.cpu import Capture, Cpu, Machine, Timer
 from testbed.model.packet import Packet
 
 IDEAL = Machine(tick=1, min_delta=0)
@@ -10,12 +10,12 @@ def noting(cpu: Cpu, notes: list[int]) -> Callable[[], None]:
     return lambda: notes.append(cpu.clock)
 
 
-def test_a_timer_without_slack_runs_right_after_its_time() -> None:
+def test_a_timer_without_slack_runs_at_its_time() -> None:
     cpu, notes = Cpu(IDEAL, 0), list[int]()
     cpu.start(Timer(noting(cpu, notes)), 1000)
     cpu.run()
 
-    assert notes == [1001]
+    assert notes == [1000]
 
 
 def test_a_timer_with_slack_runs_at_the_end_of_it_if_nothing_else_happens() -> None:
@@ -23,7 +23,7 @@ def test_a_timer_with_slack_runs_at_the_end_of_it_if_nothing_else_happens() -> N
     cpu.start(Timer(noting(cpu, notes)), 1000, 500)
     cpu.run()
 
-    assert notes == [1501]
+    assert notes == [1500]
 
 
 def test_a_timer_with_slack_runs_with_an_interrupt_that_comes_first() -> None:
@@ -32,15 +32,15 @@ def test_a_timer_with_slack_runs_with_an_interrupt_that_comes_first() -> None:
     cpu.start(Timer(lambda: None), 1200)
     cpu.run()
 
-    assert notes == [1201]
+    assert notes == [1200]
 
 
-def test_a_clock_of_256_ns_makes_a_timer_try_again() -> None:
+def test_a_timer_runs_on_the_first_tick_on_which_it_has_expired() -> None:
     cpu, notes = Cpu(Machine(), 0), list[int]()
     cpu.start(Timer(noting(cpu, notes)), 1000)
     cpu.run()
 
-    assert notes == [1280]  # it is 768 ns at 1001, so it waits 500 more
+    assert notes == [1024]
 
 
 def test_a_cancelled_timer_does_not_run() -> None:
@@ -60,7 +60,7 @@ def test_a_moved_timer_runs_once() -> None:
     cpu.start(timer, 2000)
     cpu.run()
 
-    assert notes == [2001]
+    assert notes == [2000]
 
 
 def test_packets_come_before_tasklets_and_tasklets_before_processes() -> None:
@@ -84,3 +84,108 @@ def test_only_a_process_pays_for_looking_at_the_clock() -> None:
     cpu.run()
 
     assert (paid, notes) == (1280, [0])
+
+
+def test_time_that_a_process_spends_delays_what_was_due_meanwhile() -> None:
+    # arch/um/kernel/time.c: interrupts are off in time_travel_update_time_rel().
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    cpu.start(Timer(noting(cpu, notes)), 1000)
+    cpu.spend(5000)
+
+    assert notes == [5000]
+
+
+def test_time_spent_before_a_timer_is_due_runs_nothing() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    cpu.start(Timer(noting(cpu, notes)), 1000)
+    cpu.spend(1000)
+
+    assert notes == []
+
+
+def test_the_clock_is_a_multiple_of_its_tick() -> None:
+    cpu = Cpu(Machine(), 1000)
+    cpu.spend(300)
+
+    assert cpu.clock == 1280  # of 1300
+
+
+def test_a_reading_takes_until_the_next_tick() -> None:
+    cpu = Cpu(Machine(), 1000)
+    first = cpu.paid_clock()
+
+    assert (first, cpu.paid_clock(3)) == (1024, 1024 + 3 * 256)
+
+
+def test_a_postponed_timer_runs_at_its_last_time_only() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 1000)
+    cpu.postpone(timer, 3000)
+    cpu.postpone(timer, 2000)
+    cpu.run()
+
+    assert notes == [2001]
+
+
+def test_a_postponed_timer_may_move_before_its_first_time() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 3000)
+    cpu.postpone(timer, 1000)
+    cpu.run()
+
+    assert notes == [1001]
+
+
+def test_a_postponed_timer_does_not_hold_others_up() -> None:
+    cpu, notes, others = Cpu(IDEAL, 0), list[int](), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 1000)
+    cpu.start(Timer(noting(cpu, others)), 2000)
+    cpu.postpone(timer, 3000)
+    cpu.run()
+
+    assert (notes, others) == ([3001], [2001])
+
+
+def test_a_postponed_timer_may_be_started_again_once_it_ran() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+    timer = Timer(noting(cpu, notes))
+    cpu.postpone(timer, 1000)
+    cpu.run()
+    cpu.postpone(timer, 2000)
+    cpu.run()
+
+    assert notes == [1001, 2001]
+
+
+def test_a_capture_pays_for_each_packet_and_for_asking_in_vain() -> None:
+    cpu = Cpu(Machine(), 0)
+    capture = Capture(cpu)
+    capture.see()
+    capture.see()
+    cpu.run()
+
+    assert cpu.clock == (2 * 256 + 1000) // 256 * 256
+
+
+def test_a_capture_is_woken_once_for_what_comes_together() -> None:
+    cpu = Cpu(Machine(), 0)
+    capture = Capture(cpu)
+    capture.see()
+    cpu.run()
+    first = cpu.clock
+    capture.see()
+    cpu.run()
+
+    assert first == 1256 // 256 * 256
+    assert cpu.clock == (1280 + 1000) // 256 * 256
+
+
+def test_where_nothing_is_captured_nothing_is_paid() -> None:
+    cpu = Cpu(Machine(captured=False), 0)
+    Capture(cpu).see()
+    cpu.run()
+
+    assert cpu.clock == 0

@@ -2,7 +2,7 @@ import pytest
 from builders import a_variant
 
 from testbed.errors import SpecError
-from testbed.model.features import COMMITS, Defer, Features, Sizing, Tsq, features_of
+from testbed.model.features import Features, Sizing, Tsq, features_of
 
 
 def test_6_12_is_the_kernel_as_it_is() -> None:
@@ -11,6 +11,11 @@ def test_6_12_is_the_kernel_as_it_is() -> None:
 
 def test_packets_do_not_grow_in_6_1() -> None:
     assert not features_of(a_variant(kernel="6.1")).grow
+
+
+def test_skbs_are_charged_a_kmalloc_head_of_512_bytes_in_6_1() -> None:
+    assert features_of(a_variant(kernel="6.1")).skb_overhead == 256 + 512
+    assert features_of(a_variant(kernel="6.12")).skb_overhead == 256 + 576
 
 
 def test_the_switch_sizes_at_sendmsg_time() -> None:
@@ -37,10 +42,3 @@ def test_a_switch_that_is_off_changes_nothing() -> None:
 def test_what_is_not_modelled_is_an_error(given: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=r"model"):
         features_of(a_variant(**given))
-
-
-def test_every_feature_names_what_brought_it() -> None:
-    assert set(COMMITS) == {
-        *(*Sizing, *Defer, *Tsq),
-        *("grow", "stretch_acks", "skb_overhead"),
-    }

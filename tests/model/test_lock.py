@@ -39,3 +39,32 @@ def test_an_owner_may_look_at_what_waits() -> None:
     lock.bring(lambda: notes.append("ack"))
 
     assert (lock.flush(), lock.flush(), notes) == (True, False, ["ack"])
+
+
+def test_what_is_put_off_may_bring_more() -> None:
+    lock, notes = SocketLock(), list[str]()
+    lock.own()
+    lock.put_off(lambda: lock.bring(lambda: notes.append("ack")))
+    lock.release()
+
+    assert (notes, lock.owned) == (["ack"], False)
+
+
+def test_what_is_put_off_is_done_as_the_owner() -> None:
+    lock, notes = SocketLock(), list[bool]()
+    lock.own()
+    lock.put_off(lambda: notes.append(lock.owned))
+    lock.release()
+
+    assert notes == [True]
+
+
+def test_what_was_put_off_once_is_done_once() -> None:
+    lock, notes = SocketLock(), list[str]()
+    lock.own()
+    lock.put_off(lambda: notes.append("write timer"))
+    lock.release()
+    lock.own()
+    lock.release()
+
+    assert notes == ["write timer"]

@@ -7,7 +7,7 @@ from testbed.model.features import Defer, Features, Sizing
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Packet, Skb
 from testbed.model.rules import Nagle
-from testbed.model.sock import TcpSock
+from testbed.model.sock import CaState, TcpSock
 from testbed.trace.causes import Cause
 from tests.model.scenarios import TUNING
 
@@ -138,6 +138,17 @@ def test_small_queues_hold_what_would_be_a_third_packet() -> None:
     assert bench.sock.tsq_throttled
 
 
+def test_small_queues_let_a_second_packet_go_however_much_is_queued() -> None:
+    # Its retransmit queue holds one: tcp_rtx_queue_empty_or_single_skb().
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.sk_pacing_rate = 100, 10**6
+    bench.sock.sk_wmem_alloc = 1 << 20
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == [2 * MSS, 2 * MSS]
+
+
 @pytest.mark.parametrize(
     ("in_ksoftirqd", "left"),
     [pytest.param(False, 0, id="softirq"), pytest.param(True, 1, id="ksoftirqd")],
@@ -162,6 +173,7 @@ def test_what_the_qdisc_drops_stays_in_the_write_queue() -> None:
         congested=lambda: told.append("congested"),
         progress=lambda packets_out, probing: told.append("progress"),
         check_space=lambda: None,
+        send_again=lambda: None,
     )
     bench.has_room = False
     bench.queue(40 * MSS, MSS)
@@ -172,6 +184,121 @@ def test_what_the_qdisc_drops_stays_in_the_write_queue() -> None:
     assert sum(skb.length for skb in bench.sock.write_queue) == 41 * MSS
 
 
+def test_what_is_lost_goes_before_new_data_when_the_host_has_room_again() -> None:
+    # As tcp_tsq_write() does.
+    bench = Bench(Features())
+    told: list[str] = []
+    bench.output.tell(
+        congested=lambda: None,
+        progress=lambda packets_out, probing: told.append("new data"),
+        check_space=lambda: None,
+        send_again=lambda: told.append("lost"),
+    )
+    bench.in_flight(4, NOW)
+    bench.sock.lost_out, bench.sock.sk_pacing_rate = 4, 10**6
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+    bench.sock.tsq_throttled = True
+    bench.sock.retrans_out = 1
+    told.clear()
+    bench.cpu.receive(bench.output.done, bench.packets[0])
+
+    assert told[0] == "lost"
+
+
+@pytest.mark.parametrize(
+    ("cwnd", "retrans"),
+    [pytest.param(4, 0, id="cwnd-is-full"), pytest.param(10, 4, id="all-sent-again")],
+)
+def test_what_is_lost_is_not_sent_where_it_may_not(cwnd: int, retrans: int) -> None:
+    bench = Bench(Features())
+    told: list[str] = []
+    bench.output.tell(
+        congested=lambda: None,
+        progress=lambda packets_out, probing: None,
+        check_space=lambda: None,
+        send_again=lambda: told.append("lost"),
+    )
+    bench.queue(MSS)
+    bench.output.write_xmit(Nagle.OFF)
+    sock = bench.sock
+    sock.tsq_throttled, sock.snd_cwnd = True, cwnd
+    sock.packets_out, sock.lost_out, sock.retrans_out = 8, 4, retrans
+    bench.cpu.receive(bench.output.done, bench.packets[0])
+
+    assert told == []
+
+
+@pytest.mark.parametrize("cwnd", [10, 11, 12])
+def test_a_loss_probe_leaves_whatever_cwnd_says(cwnd: int) -> None:
+    # tcp_write_xmit(): "Force out a loss probe pkt."
+    bench = Bench(Features())
+    bench.in_flight(11, NOW)
+    bench.sock.snd_cwnd = cwnd
+    bench.queue(40 * MSS, MSS)
+    bench.output.push_probe()
+
+    assert bench.lengths() == [MSS]
+
+
+def test_a_loss_probe_is_told_from_other_progress() -> None:
+    bench = Bench(Features())
+    told: list[tuple[int, bool]] = []
+    bench.output.tell(
+        congested=lambda: None,
+        progress=lambda packets_out, probing: told.append((packets_out, probing)),
+        check_space=lambda: None,
+        send_again=lambda: None,
+    )
+    bench.in_flight(10, NOW)
+    bench.queue(MSS, MSS)
+    bench.output.push_probe()
+    bench.sock.snd_cwnd = 20
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert told == [(10, True), (11, False)]
+
+
+def test_new_data_counts_for_prr_while_cwnd_is_reduced() -> None:
+    bench = Bench(Features())
+    bench.sock.ca_state = CaState.CWR
+    bench.queue(3 * MSS)
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert bench.sock.prr_out == 3
+
+
+def test_in_recovery_nothing_is_deferred() -> None:
+    bench = Bench(Features())
+    bench.in_flight(96, NOW - 40 * MS)
+    bench.sock.snd_cwnd, bench.sock.ca_state = 100, CaState.RECOVERY
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.packets
+
+
+def test_a_fin_has_to_be_within_the_window_too() -> None:
+    # tcp_snd_wnd_test() looks at end_seq.
+    bench = Bench(Features())
+    bench.sock.snd_wnd = MSS
+    bench.queue(MSS)
+    bench.sock.write_queue[0].fin = True
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert not bench.packets
+
+
+def test_a_packet_remembers_what_was_delivered_as_it_was_sent() -> None:
+    # As tcp_rate_skb_sent() does, for RACK.
+    bench = Bench(Features())
+    bench.sock.delivered = 7
+    bench.queue(MSS)
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert bench.sock.rtx_queue[0].delivered == 7
+
+
 def test_pacing_begins_with_the_tenth_segment() -> None:
     bench = Bench(Features())
     bench.queue(40 * MSS, MSS)
@@ -179,6 +306,25 @@ def test_pacing_begins_with_the_tenth_segment() -> None:
 
     assert [packet.edt_ns for packet in bench.packets] == [NOW + 1, NOW + 1]
     assert bench.sock.tcp_wstamp_ns == NOW + 1 + 5 * MSS * 1000 // 20
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "next_ns"),
+    [
+        pytest.param(0, 941_200, id="in-time"),
+        pytest.param(100_000, 841_200, id="a-little-late"),
+        pytest.param(10 * MS, 470_600, id="very-late"),
+    ],
+)
+def test_a_late_packet_earns_up_to_half_of_its_time(late_ns, next_ns) -> None:
+    # tcp_update_skb_after_send(): 13 segments at 20 MB/s take 941.2 us.
+    bench = Bench(Features())
+    bench.sock.snd_cwnd, bench.sock.data_segs_out = 100, 10
+    bench.sock.tcp_wstamp_ns = NOW + 1 - late_ns
+    bench.queue(40 * MSS, MSS)
+    bench.output.push_one()
+
+    assert bench.sock.tcp_wstamp_ns == NOW + 1 + next_ns
 
 
 def test_a_sender_that_paces_itself_waits_for_its_time() -> None:

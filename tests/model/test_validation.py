@@ -1,4 +1,4 @@
-from testbed.model.sock import TcpSock
+from testbed.model.sock import CaState, TcpSock
 from testbed.model.validation import cwnd_validate
 
 MS = 1_000_000
@@ -51,6 +51,15 @@ def test_cwnd_is_kept_where_the_send_buffer_is_the_limit() -> None:
 def test_cwnd_is_kept_for_less_than_an_rto() -> None:
     sock = a_sock(20)
     sock.tcp_clock_cache = 239 * MS
+    cwnd_validate(sock, limited=False)
+
+    assert sock.snd_cwnd == 100
+
+
+def test_cwnd_is_kept_while_losses_are_repaired() -> None:
+    # tcp_cwnd_application_limited() asks for TCP_CA_Open.
+    sock = a_sock(20)
+    sock.tcp_clock_cache, sock.ca_state = 240 * MS, CaState.RECOVERY
     cwnd_validate(sock, limited=False)
 
     assert sock.snd_cwnd == 100

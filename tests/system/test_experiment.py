@@ -11,36 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from commands import CHECKOUT, run_json, run_testbed
 
 from testbed.trace.capture import read_capture
 from testbed.trace.decisions import read_decisions
 
 pytestmark = pytest.mark.guest
-CHECKOUT = Path(__file__).parent.parent.parent
-
-
-def run_testbed(
-    *arguments: str, cwd: Path, checkout: Path = CHECKOUT
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "testbed", *arguments],
-        cwd=cwd,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(checkout),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-def run_json(cwd: Path, *arguments: str, checkout: Path = CHECKOUT) -> dict:
-    done = run_testbed("run", *arguments, "--json", cwd=cwd, checkout=checkout)
-    assert done.returncode in (0, 1), done.stderr
-    return json.loads(done.stdout)
 
 
 def digests(answer: dict) -> list[str]:
