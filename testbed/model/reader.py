@@ -27,7 +27,7 @@ class Reader:
         """Have the process look, as something has come."""
         if not self._awake and not self._closed:
             self._awake = True
-            self._cpu.wake(self._read)
+            self._cpu.wake_first(self._read)
 
     def _read(self) -> None:
         self._awake = False
