@@ -94,8 +94,7 @@ class Input:
         news = self._learn(packet)
         if sock.rtx_queue:
             clean_rtx_queue(sock, news, prior_fack, self._tuning.mss)
-            if news.ece:
-                sock.delivered_ce += sock.delivered - delivered
+            sock.delivered_ce += news.ece * (sock.delivered - delivered)
             rtt_us = learn_rtts(sock, news)
             if rtt_us >= 0:
                 self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)

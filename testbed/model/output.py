@@ -311,17 +311,7 @@ class Output:
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
         skb.tstamp_ns = sock.tcp_wstamp_ns
-        header = self._header
-        if skb.length + TCP_HEADER > _IPV6_MAXPLEN and self._family == _IPV6:
-            header += _JUMBO_OPTION
-        packet = Packet(skb.seq, skb.length, skb.pcount, header)
-        packet.fin = skb.fin
-        packet.overhead = skb.overhead
-        packet.skb = skb
-        packet.again = skb.end_seq <= sock.snd_nxt
-        if sock.ecn_ok:
-            mark_data(sock, packet, needed=self._ecn.needed)
-        self._stamp(packet)
+        packet = self._packet_of(skb)
         sock.sk_wmem_alloc += skb.truesize
         skb.clones += 1
         if skb.length:
@@ -333,6 +323,21 @@ class Output:
         skb.delivered = sock.delivered
         self._pace(skb.length, prior)
         return True
+
+    def _packet_of(self, skb: Skb) -> Packet:
+        """Return a clone with headers."""
+        header = self._header
+        if skb.length + TCP_HEADER > _IPV6_MAXPLEN and self._family == _IPV6:
+            header += _JUMBO_OPTION
+        packet = Packet(skb.seq, skb.length, skb.pcount, header)
+        packet.fin = skb.fin
+        packet.overhead = skb.overhead
+        packet.skb = skb
+        packet.again = skb.end_seq <= self._sock.snd_nxt
+        if self._sock.ecn_ok:
+            mark_data(self._sock, packet, needed=self._ecn.needed)
+        self._stamp(packet)
+        return packet
 
     def _stamp(self, packet: Packet) -> None:
         packet.edt_ns = self._sock.tcp_wstamp_ns
