@@ -1,9 +1,11 @@
 """One connection: sender, path, receiver, the wires between them, and who looks on."""
 
+import random
+
 from testbed.model.cpu import NS_PER_MS, Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
-from testbed.model.path import Fq, Hand, Netem
+from testbed.model.path import Fq, Hand, Loss, Netem
 from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
@@ -57,7 +59,9 @@ class Connection:
         features: Features,
         machine: Machine,
         record: Record,
+        *,
         watch: int | None = None,
+        seed: int = 1,
     ) -> None:
         self.record = record
         self.watched: dict[str, int] | None = None
@@ -72,16 +76,11 @@ class Connection:
             self._sender.output.deciding = self._note
         self._fq = _fq(variant, cpu, self._leave)
         path = variant.path
-        there, back = path.rtt // 2, path.rtt - path.rtt // 2
-        self._forward = _forward(cpu, self._to_receiver, there, path)
+        self._forward = _forward(cpu, self._to_receiver, path, seed)
+        back = path.rtt - path.rtt // 2
         self._backward = Netem(cpu, self._to_sender, back, path.rate, _ENDLESS)
         self._receiver = Receiver(
-            RcvSock(
-                mss=mss_of(variant),
-                rmem=sysctls_of(variant.receiver)["tcp_rmem"],
-                rcvbuf=variant.workload.rcvbuf,
-                skb_overhead=features.skb_overhead,
-            ),
+            _rcv_sock(variant, features),
             cpu=cpu,
             header=IP_HEADERS[variant.workload.family] + TCP_HEADER,
             ecn=ecn_of(variant),
@@ -96,7 +95,7 @@ class Connection:
     def run(self) -> None:
         """Connect, and run until nothing is left to happen."""
         self._cpu.start(self._jiffies, _START_NS - _START_NS % NS_PER_MS + NS_PER_MS)
-        self._sender.output.send_bare(syn=True)
+        self._sender.handshake.connect()
         self._cpu.run()
 
     def _next_jiffy(self) -> None:
@@ -175,11 +174,26 @@ class Connection:
         cpu.start(self._sampler, self._due_ns)
 
 
-def _forward(cpu: Cpu, hand_on: Hand, delay: int, path: Path) -> Hand:
+def _rcv_sock(variant: Variant, features: Features) -> RcvSock:
+    return RcvSock(
+        mss=mss_of(variant),
+        rmem=sysctls_of(variant.receiver)["tcp_rmem"],
+        rcvbuf=variant.workload.rcvbuf,
+        skb_overhead=features.skb_overhead,
+    )
+
+
+def _forward(cpu: Cpu, hand_on: Hand, path: Path, seed: int) -> Hand:
     """Return what takes packets at the router's port towards the receiver."""
+    delay = path.rtt // 2
     if path.shaper == "netem":
-        return Netem(cpu, hand_on, delay, path.rate, path.queue).enqueue
-    return DelayedShaper(cpu, hand_on, delay, path).enqueue
+        taker = Netem(cpu, hand_on, delay, path.rate, path.queue).enqueue
+    else:
+        taker = DelayedShaper(cpu, hand_on, delay, path).enqueue
+    if not path.loss:
+        return taker
+    rng = random.Random(seed)  # noqa: S311  # no secret
+    return Loss(taker, path.loss, rng).enqueue
 
 
 def _fq(variant: Variant, cpu: Cpu, hand_on: Hand) -> Fq | None:

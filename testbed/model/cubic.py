@@ -91,6 +91,10 @@ class Cubic(LossBased):
         self.sample_cnt = self.round_start = self.end_seq = self.last_ack = 0
         self.curr_rtt = _NO_DELAY
 
+    def begin(self, sock: TcpSock) -> None:
+        """Forget what a lost SYN taught: cubictcp_init()."""
+        self._reset()
+
     def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
         """Learn a round-trip time; leave slow start if it grew: cubictcp_acked()."""
         jiffies = now_ns // NS_PER_MS

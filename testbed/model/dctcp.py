@@ -40,6 +40,7 @@ class Dctcp(Reno):
     def begin(self, sock: TcpSock) -> None:
         """Count from here, or be Reno: dctcp_init()."""
         self._ecn = sock.ecn_ok
+        self.loss_cwnd = 0
         self._reset(sock)
 
     def _reset(self, sock: TcpSock) -> None:

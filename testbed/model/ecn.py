@@ -38,6 +38,9 @@ class Ecn:
         return asked and (self.needed or (bool(self.receiver) and not syn.ect))
 
 
+WITHOUT_ECN = Ecn(sender=0, receiver=0, needed=False)
+
+
 def mark_data(sock: TcpSock, packet: Packet, *, needed: bool) -> None:
     """Mark a packet of a connection that has ECN as tcp_ecn_send() does.
 

@@ -66,22 +66,39 @@ class Input:
         self._locked = locked
         self._writeable = writeable
 
-    def established(self, packet: Packet) -> None:
-        """Take the SYN-ACK: the first round-trip time, window and pacing rate."""
+    def established(self, packet: Packet, *, timeouts: int = 0) -> None:
+        """Take the SYN-ACK: the first round-trip time, window and pacing rate.
+
+        timeouts: how often the SYN was sent again.
+        """
         sock = self._sock
         sock.tcp_clock_cache = self._cpu.clock
         sock.snd_wnd = sock.max_window = packet.window
         sock.delivered = 1  # the SYN
         sock.ecn_ok = sock.ecn_ok and packet.ece and not packet.cwr
+        if timeouts:
+            self._remember_timeouts(timeouts)
         self._congestion.begin(sock)
         sock.rcv_tsecr = packet.tsecr
         sock.snd_cwnd_stamp = self._cpu.clock // NS_PER_MS
         self._output.ts_recent = packet.tsval
         rtt_us = self._cpu.clock // NS_PER_US - sock.tcp_wstamp_ns // NS_PER_US
+        if timeouts:  # Karn's algorithm: only the timestamp tells
+            elapsed_ms = self._cpu.clock // NS_PER_MS - packet.tsecr
+            rtt_us = max(elapsed_ms, 1) * NS_PER_US
         learn_rtt(sock, rtt_us, rtt_us)
         self._set_pacing_rate()
         if not self._locked:
             self._expand_sndbuf()
+
+    def _remember_timeouts(self, timeouts: int) -> None:
+        # What tcp_enter_loss() did, and tcp_init_transfer() leaves of it.
+        sock = self._sock
+        sock.snd_ssthresh = self._congestion.ssthresh(sock)
+        self._congestion.timed_out(sock)
+        sock.total_retrans = timeouts
+        if timeouts > 1:
+            sock.snd_cwnd = 1
 
     def ack(self, packet: Packet) -> None:
         """Take an ACK, and send what it allows."""
@@ -135,6 +152,7 @@ class Input:
 
     def _learn_without_queue(self, packet: Packet, news: News, prior_una: int) -> None:
         """Learn of what came twice after all is acknowledged: no_queue of tcp_ack()."""
+        self._congestion.in_ack_event(self._sock)
         if news.dsacking:
             self._recovery.alert(news, prior_una)
         if self._sock.tlp_high_seq:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from testbed.model import rules, sizing
 from testbed.model.cpu import NS_PER_MS, Cpu, Timer
-from testbed.model.ecn import Ecn, mark_data
+from testbed.model.ecn import WITHOUT_ECN, Ecn, mark_data
 from testbed.model.features import Features, Sizing
 from testbed.model.packet import (
     IP_HEADERS,
@@ -94,9 +94,9 @@ class Output:
         features: Features,
         pacing: Pacing,
         family: int,
-        ecn: Ecn,
         transmit: Callable[[Packet], bool],
         sent: Callable[[Cause], None],
+        ecn: Ecn = WITHOUT_ECN,
     ) -> None:
         self._sock = sock
         self._cpu = cpu
@@ -158,17 +158,27 @@ class Output:
         self._sock.tcp_clock_cache = self._cpu.paid_clock()
         return self._sock.packets_out
 
-    def send_bare(self, *, syn: bool = False) -> None:
+    def send_syn(self, *, again: bool) -> None:
+        """Send a SYN, which asks for ECN only once: RFC 3168, section 6.1.1.1."""
+        sock = self._sock
+        packet = self._bare(self._header + SYN_OPTIONS)
+        packet.syn = True
+        packet.again = again
+        packet.ece = packet.cwr = sock.ecn_ok and not again
+        self._transmit(packet)
+
+    def send_bare(self) -> None:
         """Send a packet with neither payload nor FIN."""
+        self._transmit(self._bare(self._header))
+
+    def _bare(self, header: int) -> Packet:
         sock = self._sock
         sock.tcp_clock_cache = self._cpu.paid_clock()
         sock.tcp_wstamp_ns = max(sock.tcp_wstamp_ns, sock.tcp_clock_cache)
-        packet = Packet(sock.snd_nxt, 0, 1, self._header + (SYN_OPTIONS if syn else 0))
-        packet.syn = syn
+        packet = Packet(sock.snd_nxt, 0, 1, header)
         packet.ect = self._ecn.needed and sock.ecn_ok
-        packet.ece = packet.cwr = syn and sock.ecn_ok
         self._stamp(packet)
-        self._transmit(packet)
+        return packet
 
     def done(self, packet: Packet) -> None:
         """Take back a packet that has left the host: tcp_wfree()."""

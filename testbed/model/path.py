@@ -1,5 +1,6 @@
 """What holds packets back: fq on the sender's device, netem on the router's ports."""
 
+import random
 from collections import deque
 from collections.abc import Callable
 
@@ -53,6 +54,26 @@ class Fq:
             due = queue[0].edt_ns
             if not self._timer.serial or self._timer.soft_ns != due:
                 self._cpu.start(self._timer, due, FQ_TIMER_SLACK_NS)
+
+
+class Loss:
+    """Loses packets at random, each for itself; a GSO packet is one.
+
+    The kernel's own random numbers are others, so only the share is the kernel's.
+    Source: net/sched/sch_netem.c, loss_event(), 6.12.
+    """
+
+    __slots__ = ("_hand_on", "_random", "_share")
+
+    def __init__(self, hand_on: Hand, share: float, rng: random.Random) -> None:
+        self._hand_on = hand_on
+        self._share = share
+        self._random = rng
+
+    def enqueue(self, packet: Packet) -> None:
+        """Hand a packet on, or lose it."""
+        if self._random.random() >= self._share:
+            self._hand_on(packet)
 
 
 class Netem:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from testbed.model.acks import Acks
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu
-from testbed.model.ecn import Echo, Ecn
+from testbed.model.ecn import WITHOUT_ECN, Echo, Ecn
 from testbed.model.packet import SYN_OPTIONS, Packet
 from testbed.model.rcv_sock import ATO_MIN_MS, MAX_SCALED, RcvSock
 from testbed.model.reader import Reader
@@ -45,8 +45,8 @@ class Receiver:
         *,
         cpu: Cpu,
         header: int,
-        ecn: Ecn,
         transmit: Callable[[Packet], None],
+        ecn: Ecn = WITHOUT_ECN,
     ) -> None:
         self.sock = sock
         self._ecn = ecn

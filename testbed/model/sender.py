@@ -7,6 +7,7 @@ from testbed.model.cpu import Cpu
 from testbed.model.cubic import Cubic
 from testbed.model.dctcp import Dctcp
 from testbed.model.features import Features
+from testbed.model.handshake import Handshake
 from testbed.model.input import Input
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Packet
@@ -27,7 +28,7 @@ class Sender:
     the size of each packet of new data.
     """
 
-    __slots__ = ("input", "output", "sock", "writer")
+    __slots__ = ("handshake", "input", "output", "sock", "writer")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Sender:
             transmit=transmit,
             sent=sent,
         )
+        self.handshake = Handshake(cpu, self.output)
         self.writer = Writer(
             self.sock,
             workload=work,
@@ -100,7 +102,8 @@ class Sender:
 
     def _take(self, packet: Packet) -> None:
         if packet.syn:
-            self.input.established(packet)
+            self.handshake.answered()
+            self.input.established(packet, timeouts=self.handshake.timeouts)
             self.output.send_bare()
             return
         self.input.ack(packet)

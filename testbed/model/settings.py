@@ -111,7 +111,6 @@ def check(variant: Variant) -> None:
     """Raise SpecError for a scenario that the model does not reach."""
     path = variant.path
     wanted = (
-        (not path.loss, "loss at random: only what overflows a queue"),
         (
             path.shaper != "tbf" or _largest_packet(variant) <= path.burst,
             "a tbf that segments packets larger than its burst",
