@@ -98,7 +98,7 @@ def test_time_that_a_process_spends_delays_what_was_due_meanwhile() -> None:
 def test_time_spent_before_a_timer_is_due_runs_nothing() -> None:
     cpu, notes = Cpu(IDEAL, 0), list[int]()
     cpu.start(Timer(noting(cpu, notes)), 1000)
-    cpu.spend(1000)
+    cpu.spend(999)
 
     assert notes == []
 
@@ -125,7 +125,7 @@ def test_a_postponed_timer_runs_at_its_last_time_only() -> None:
     cpu.postpone(timer, 2000)
     cpu.run()
 
-    assert notes == [2001]
+    assert notes == [2000]
 
 
 def test_a_postponed_timer_may_move_before_its_first_time() -> None:
@@ -135,7 +135,7 @@ def test_a_postponed_timer_may_move_before_its_first_time() -> None:
     cpu.postpone(timer, 1000)
     cpu.run()
 
-    assert notes == [1001]
+    assert notes == [1000]
 
 
 def test_a_postponed_timer_does_not_hold_others_up() -> None:
@@ -146,7 +146,7 @@ def test_a_postponed_timer_does_not_hold_others_up() -> None:
     cpu.postpone(timer, 3000)
     cpu.run()
 
-    assert (notes, others) == ([3001], [2001])
+    assert (notes, others) == ([3000], [2000])
 
 
 def test_a_postponed_timer_may_be_started_again_once_it_ran() -> None:
@@ -157,7 +157,7 @@ def test_a_postponed_timer_may_be_started_again_once_it_ran() -> None:
     cpu.postpone(timer, 2000)
     cpu.run()
 
-    assert notes == [1001, 2001]
+    assert notes == [1000, 2000]
 
 
 def test_a_capture_pays_for_each_packet_and_for_asking_in_vain() -> None:

@@ -170,8 +170,8 @@ class Watched(Connection):
         super()._take(packet)
         self.check()
 
-    def _sample(self) -> None:
-        super()._sample()
+    def _sample(self, readings: int = 1) -> None:
+        super()._sample(readings)
         assert len(self.record.samples()) <= MOST_SAMPLES
         self.check()
 
