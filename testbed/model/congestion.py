@@ -18,7 +18,7 @@ class CongestionControl(Protocol):
         """Learn the round-trip time of the packet acknowledged last."""
 
     def in_ack_event(self, sock: TcpSock) -> None:
-        """Learn what an ACK has delivered."""
+        """Learn what an ACK has delivered, where ECN was agreed on."""
 
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
         """Grow cwnd for acked segments."""

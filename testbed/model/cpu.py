@@ -124,7 +124,8 @@ class Cpu:
         """
         if not self._busy:
             tick = self._tick
-            for _ in range(times):
+            self.spend(tick - self._now % tick)
+            for _ in range(times - 1):
                 self.spend(tick - self._now % tick)
         return self.clock
 

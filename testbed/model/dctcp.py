@@ -50,7 +50,7 @@ class Dctcp(Reno):
 
     def in_ack_event(self, sock: TcpSock) -> None:
         """Once a round trip, learn the share of marks: dctcp_update_alpha()."""
-        if not self._ecn or sock.snd_una < self.next_seq:
+        if sock.snd_una < self.next_seq:
             return
         delivered = sock.delivered - self.old_delivered
         marked = sock.delivered_ce - self.old_delivered_ce

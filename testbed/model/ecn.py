@@ -70,10 +70,8 @@ class Echo:
             self._sock.now = self._sock.now or packet.length > 0 or packet.fin
 
     def check_ce(self, packet: Packet) -> None:
-        """Take the mark of a packet of data: __tcp_ecn_check_ce()."""
+        """Take the mark of a packet of data, with ECN agreed: __tcp_ecn_check_ce()."""
         sock = self._sock
-        if not sock.ecn_ok:
-            return
         if not packet.ect:
             # "It is probably a retransmit."
             if self._seen:

@@ -111,11 +111,11 @@ class Input:
         news = self._learn(packet)
         if sock.rtx_queue:
             clean_rtx_queue(sock, news, prior_fack, self._tuning.mss)
-            sock.delivered_ce += news.ece * (sock.delivered - delivered)
             rtt_us = learn_rtts(sock, news)
             if rtt_us >= 0:
                 self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)
-            self._congestion.in_ack_event(sock)
+            if sock.ecn_ok:
+                self._learn_marks(news, sock.delivered - delivered)
             rexmit = self._judge(packet, news, prior_una)
             if news.set_xmit_timer:
                 self._retransmit.set_timer()
@@ -126,6 +126,11 @@ class Input:
         if sock.write_queue:
             self._output.write_xmit(Nagle.ON)
         self.check_space()
+
+    def _learn_marks(self, news: News, delivered: int) -> None:
+        if news.ece:
+            self._sock.delivered_ce += delivered
+        self._congestion.in_ack_event(self._sock)
 
     def _learn(self, packet: Packet) -> News:
         """Learn the window, what is acknowledged and what is sacked."""
@@ -152,7 +157,8 @@ class Input:
 
     def _learn_without_queue(self, packet: Packet, news: News, prior_una: int) -> None:
         """Learn of what came twice after all is acknowledged: no_queue of tcp_ack()."""
-        self._congestion.in_ack_event(self._sock)
+        if self._sock.ecn_ok:
+            self._learn_marks(news, 0)
         if news.dsacking:
             self._recovery.alert(news, prior_una)
         if self._sock.tlp_high_seq:

@@ -139,7 +139,8 @@ class Receiver:
     def _take_early(self, packet: Packet, end: int) -> None:
         """Take what lies beyond a gap: tcp_data_queue_ofo()."""
         sock = self.sock
-        self._echo.check_ce(packet)
+        if sock.ecn_ok:
+            self._echo.check_ce(packet)
         self._measure_rcv_mss(packet)
         sock.scheduled = True
         if sock.ofo and sock.ofo.crowds_block(packet.seq, end):
@@ -153,7 +154,8 @@ class Receiver:
         self._measure_rcv_mss(packet)
         self._measure_rtt(now)
         self._adapt_delay(now // NS_PER_MS)
-        self._echo.check_ce(packet)
+        if self.sock.ecn_ok:
+            self._echo.check_ce(packet)
         if packet.length >= _GROWS_FROM:
             self._grow_window(packet)
 
