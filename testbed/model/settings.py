@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from testbed.errors import SpecError
-from testbed.model.packet import IP_HEADERS, TCP_HEADER
+from testbed.model.ecn import Ecn
+from testbed.model.packet import ETHERNET_HEADER, IP_HEADERS, TCP_HEADER
 from testbed.spec.experiment import Variant
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
@@ -25,13 +26,14 @@ _SYSCTLS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
         "net.ipv4.tcp_pacing_ss_ratio": ("200", 0, 1000),
         "net.ipv4.tcp_pacing_ca_ratio": ("120", 0, 1000),
         "net.ipv4.tcp_autocorking": ("1", 0, 1),
+        "net.ipv4.tcp_ecn": ("2", 0, 2),
         "net.ipv4.tcp_wmem": ("4096 16384 4194304", 1, _INT_MAX),
         "net.ipv4.tcp_rmem": ("4096 131072 6291456", 2304, _INT_MAX),
     }
 )
 _GSO_MAX_SIZE = 65536
 _GSO_MAX_SEGS = 65535
-CONGESTION_CONTROLS = ("cubic", "reno")
+CONGESTION_CONTROLS = ("cubic", "reno", "dctcp")
 _FQ_OPTIONS = {"flow_limit"}
 
 
@@ -77,6 +79,15 @@ def tuning_of(variant: Variant) -> Tuning:
     )
 
 
+def ecn_of(variant: Variant) -> Ecn:
+    """Return what the two hosts of a variant think of ECN."""
+    return Ecn(
+        sender=sysctls_of(variant.sender)["tcp_ecn"][0],
+        receiver=sysctls_of(variant.receiver)["tcp_ecn"][0],
+        needed=variant.workload.congestion == "dctcp",
+    )
+
+
 def mss_of(variant: Variant) -> int:
     """Return the payload bytes of a full segment."""
     return variant.path.mtu - IP_HEADERS[variant.workload.family] - TCP_HEADER
@@ -113,8 +124,10 @@ def check(variant: Variant) -> None:
     """Raise SpecError for a scenario that the model does not reach."""
     path = variant.path
     wanted = (
-        (not path.loss, "loss at random: only what overflows a queue"),
-        (path.shaper == "netem", f"the shaper {path.shaper}"),
+        (
+            path.shaper != "tbf" or _largest_packet(variant) <= path.burst,
+            "a tbf that segments packets larger than its burst",
+        ),
         (_knows(variant.sender.qdisc), "the sender's qdisc, or an option of it"),
         (variant.receiver.qdisc is None, "a qdisc at the receiver"),
         (
@@ -129,6 +142,14 @@ def check(variant: Variant) -> None:
     for reached, what in wanted:
         if not reached:
             raise SpecError(f"the model does not reach {what}")
+
+
+def _largest_packet(variant: Variant) -> int:
+    """Return the bytes a qdisc may count for one packet: those of every segment."""
+    tuning = tuning_of(variant)
+    segments = -(-tuning.gso_max_size // tuning.mss)
+    headers = variant.path.mtu - tuning.mss + ETHERNET_HEADER
+    return tuning.gso_max_size + segments * headers
 
 
 def _knows(qdisc: Qdisc | None) -> bool:

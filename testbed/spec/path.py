@@ -19,6 +19,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "loss": (0, 0.9),
     "mtu": (1280, 65535),
     "burst": (1500, 1 << 30),
+    "ce_threshold": (1_000, 10 * NS_PER_S),
 }
 
 
@@ -30,7 +31,8 @@ class Path:
     counts as one) at the port towards the receiver.  loss: share of packets lost at
     random towards the receiver.  mtu: bytes, of every link.  shaper: what holds the
     rate; tbf and htb keep their queue, of kind `discipline`, behind a netem that only
-    delays.  burst: bytes, for tbf and htb.
+    delays.  burst: bytes, for tbf and htb.  ce_threshold: ns; what waited longer in
+    fq_codel is marked CE if it is ECN-capable; None marks nothing.
     """
 
     rtt: int
@@ -41,10 +43,12 @@ class Path:
     shaper: str = "netem"
     discipline: str = "pfifo"
     burst: int = 256 * 1024
+    ce_threshold: int | None = None
 
     def __post_init__(self) -> None:
         for name, (least, most) in _BOUNDS.items():
-            if not least <= getattr(self, name) <= most:
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
                 raise SpecError(f"{name} is from {least} to {most} here")
         if self.shaper not in SHAPERS:
             raise SpecError(f"{self.shaper!r} shapes nothing: {', '.join(SHAPERS)}")
@@ -54,6 +58,8 @@ class Path:
             raise SpecError(f"{self.discipline} needs the shaper htb")
         if self.shaper == "tbf" and self.discipline != "pfifo":
             raise SpecError("tbf has a queue of its own; use htb with fq_codel")
+        if self.ce_threshold is not None and self.discipline != "fq_codel":
+            raise SpecError("ce_threshold needs the shaper htb with fq_codel")
 
 
 def parse_path(values: Mapping[str, object]) -> Path:
@@ -67,6 +73,7 @@ def parse_path(values: Mapping[str, object]) -> Path:
         "shaper": str,
         "discipline": str,
         "burst": parse_size,
+        "ce_threshold": parse_time,
     }
     unknown = sorted(set(values) - set(parsers))
     if unknown:
@@ -111,8 +118,11 @@ def _shaper(path: Path) -> Qdisc:
             kind="tbf",
             options={"rate": path.rate, "burst": path.burst, "limit": limit},
         )
+    queue: dict[str, Number] = {"limit": path.queue}
+    if path.ce_threshold is not None:
+        queue["ce_threshold"] = path.ce_threshold
     return Qdisc(
         kind="htb",
         options={"rate": path.rate, "burst": path.burst, "cburst": path.burst},
-        child=Qdisc(kind=path.discipline, options={"limit": path.queue}),
+        child=Qdisc(kind=path.discipline, options=queue),
     )
