@@ -27,9 +27,9 @@ class Reader:
         """Have the process look, as something has come."""
         if not self._awake and not self._closed:
             self._awake = True
-            # place_entity(), kernel/sched/fair.c: who slept while another was to run has
-            # had less of the CPU.  measured: d10 of tests/system/test_marks.py, and
-            # rack-unpaced of test_model.py, have all packets the kernel's only so.
+            # place_entity(), kernel/sched/fair.c: who slept while another was to run
+            # has had less of the CPU.  measured: only so are all packets the kernel's
+            # in d10 of tests/system/test_marks.py and rack-unpaced of test_model.py.
             if self._is_ahead:
                 self._cpu.wake_first(self._read)
             else:
