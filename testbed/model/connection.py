@@ -3,12 +3,12 @@
 from testbed.model.cpu import Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
-from testbed.model.path import Fq, Hand, Netem
+from testbed.model.path import Fq, Hand, LateDevice, Netem
 from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
-from testbed.model.settings import mss_of, sysctls_of
+from testbed.model.settings import late_tx_of, mss_of, sysctls_of
 from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
 
@@ -38,6 +38,7 @@ class Connection:
         "_due_ns",
         "_forward",
         "_fq",
+        "_late",
         "_over",
         "_receiver",
         "_sample_every",
@@ -68,6 +69,7 @@ class Connection:
         if watch is not None:
             self._sender.output.deciding = self._note
         self._fq = _fq(variant, cpu, self._leave)
+        self._late = _late_device(variant, cpu, self._sender.output.done)
         path = variant.path
         there, back = path.rtt // 2, path.rtt - path.rtt // 2
         self._forward = Netem(cpu, self._to_receiver, there, path.rate, path.queue)
@@ -108,11 +110,14 @@ class Connection:
     def _leave(self, packet: Packet) -> None:
         self.record.leaves(self._cpu.clock, packet)
         self._at_sender.see()
+        if self._late is not None:
+            self._late.keep(packet)
         self._cpu.receive(self._route, packet)
 
     def _route(self, packet: Packet) -> None:
         # The router's ip_rcv() orphans the packet: the sender gets its memory back.
-        self._sender.output.done(packet)
+        if self._late is None:
+            self._sender.output.done(packet)
         self._forward.enqueue(packet)
 
     def _to_receiver(self, packet: Packet) -> None:
@@ -160,6 +165,11 @@ class Connection:
         self.record.sample(now, self._sender.sock)
         self._due_ns += self._sample_every
         cpu.start(self._sampler, self._due_ns)
+
+
+def _late_device(variant: Variant, cpu: Cpu, done: Hand) -> LateDevice | None:
+    late = late_tx_of(variant)
+    return LateDevice(cpu, done, late) if late else None
 
 
 def _fq(variant: Variant, cpu: Cpu, hand_on: Hand) -> Fq | None:
