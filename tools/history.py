@@ -794,6 +794,15 @@ RULES: tuple[Rule, ...] = (
         also="tcp_enter_quickack_mode()",
     ),
     Rule(
+        name="quick ACKs again after a silence beyond RTO",
+        kernels="6.12, read",
+        where="receiver.Receiver._adapt_delay",
+        pins=(
+            "receiver.test_after_a_silence_beyond_rto_a_lone_segment_is_acknowledged_at_once",
+        ),
+        also="tcp_event_data_recv()",
+    ),
+    Rule(
         name="then delayed ACKs: 40 ms, or more than a segment",
         kernels="6.12, read",
         where="acks.Acks.check",

@@ -22,7 +22,7 @@ class RcvSock:
 
     mss: advmss, which the timestamp option has shortened.  rmem: tcp_rmem.  rcvbuf:
     SO_RCVBUF, None for autotuning.  skb_overhead: as in Features.
-    rtt_us, srtt_us: times 8.  copied_seq: what the process has read.
+    icsk_rto: ms.  rtt_us, srtt_us: times 8.  copied_seq: what the process has read.
     """
 
     __slots__ = (
@@ -32,6 +32,7 @@ class RcvSock:
         "copied_seq",
         "delack_ms",
         "fin",
+        "icsk_rto",
         "locked",
         "lrcvtime_ms",
         "now",
@@ -77,6 +78,7 @@ class RcvSock:
         self.fin = False
         self.quick = self.ato = self.lrcvtime_ms = self.delack_ms = 0
         self.ato_max = ATO_MIN_MS
+        self.icsk_rto = 0
         self.rcv_nxt = self.rcv_wup = self.copied_seq = 0
         self.rtt_us = self.srtt_us = self.rcv_rtt_seq = self.rcv_rtt_time = 0
         self.rcvq_seq = self.rcvq_time = 0
