@@ -192,11 +192,25 @@ COMMITS: tuple[Commit, ...] = (
         dated=_NOTES,
     ),
     Commit(
+        hash="75eefc6c59fd",
+        subject="tcp: tsq: add a shortcut in tcp_small_queue_check()",
+        since="v4.10",
+        seen="mail of f921a4a5bffa",
+        dated="by its series' date: 3 December 2016, for net-next",
+    ),
+    Commit(
         hash="218af599fa63",
         subject="tcp: internal implementation for pacing",
         since="v4.13",
         seen="Fixes: tag, netdev",
         dated=_NOTES,
+    ),
+    Commit(
+        hash="0a6b2a1dc2a2",
+        subject="tcp: switch to GSO being always on",
+        since="v4.17",
+        seen="mails on netdev",
+        dated="a mail on netdev: introduced in 4.17; by its date: 19 February 2018",
     ),
     Commit(
         hash="5d9f4262b7ea",
@@ -225,6 +239,13 @@ COMMITS: tuple[Commit, ...] = (
         since="v5.0",
         seen=f"{_CGIT}, mail of c4221a8cc3a7",
         dated=f"{_NOTES}; by its date: 11 November 2018",
+    ),
+    Commit(
+        hash="8ac8a01092b2",
+        subject="sis900: fix TX completion",
+        since="v5.2",
+        seen="mails to stable",
+        dated="by its date: applied to net on 22 June 2019",
     ),
     Commit(
         hash="42f3a8aaae66",
@@ -518,12 +539,25 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="TSQ: never with one packet or none unacknowledged",
-        kernels="6.6 on; 6.5.9 on; Debian's 6.1.192",
+        kernels="4.10 to 4.14; 6.6 on; 6.5.9 on; Debian's 6.1.192; between, with none",
         where="output.Output.queue_is_full",
         pins=(
             "output.test_small_queues_let_a_second_packet_go_however_much_is_queued",
+            "output.test_small_queues_held_every_packet_before_4_10",
         ),
-        commits=("f921a4a5bffa",),
+        commits=("75eefc6c59fd", "f921a4a5bffa"),
+        feature="short_queue_passes",
+    ),
+    Rule(
+        name="late TX completion: with a full ring, or a delay after the first packet",
+        kernels="none: the switch veth.late_tx_device",
+        where="path.LateDevice",
+        pins=(
+            "path.test_a_late_device_completes_all_it_holds_a_delay_after_the_first",
+            "path.test_a_late_device_completes_a_full_ring_at_once_and_starts_anew",
+            "simulate.test_a_late_device_starves_a_sender_under_the_minimum_of_small_queues",
+        ),
+        commits=("8ac8a01092b2",),
     ),
     Rule(
         name="skb overhead: 576 bytes of head, not 512, and 256 of struct sk_buff",
@@ -758,6 +792,15 @@ RULES: tuple[Rule, ...] = (
         where="rcv_sock.RcvSock.in_quickack_mode",
         pins=("receiver.test_single_segments_are_acknowledged_at_once_at_first",),
         also="tcp_enter_quickack_mode()",
+    ),
+    Rule(
+        name="quick ACKs again after a silence beyond RTO",
+        kernels="6.12, read",
+        where="receiver.Receiver._adapt_delay",
+        pins=(
+            "receiver.test_after_a_silence_beyond_rto_a_lone_segment_is_acknowledged_at_once",
+        ),
+        also="tcp_event_data_recv()",
     ),
     Rule(
         name="then delayed ACKs: 40 ms, or more than a segment",

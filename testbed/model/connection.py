@@ -5,12 +5,12 @@ import random
 from testbed.model.cpu import NS_PER_MS, Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
-from testbed.model.path import Fq, Hand, Loss, Netem
+from testbed.model.path import Fq, Hand, LateDevice, Loss, Netem
 from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
-from testbed.model.settings import ecn_of, mss_of, sysctls_of
+from testbed.model.settings import ecn_of, late_tx_of, mss_of, sysctls_of
 from testbed.model.shaper import DelayedShaper
 from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant
@@ -43,6 +43,7 @@ class Connection:
         "_forward",
         "_fq",
         "_jiffies",
+        "_late",
         "_over",
         "_receiver",
         "_sample_every",
@@ -75,6 +76,7 @@ class Connection:
         if watch is not None:
             self._sender.output.deciding = self._note
         self._fq = _fq(variant, cpu, self._leave)
+        self._late = _late_device(variant, cpu, self._sender.output.done)
         path = variant.path
         self._forward = _forward(cpu, self._to_receiver, path, seed)
         back = path.rtt - path.rtt // 2
@@ -120,11 +122,14 @@ class Connection:
     def _leave(self, packet: Packet) -> None:
         self.record.leaves(self._cpu.clock, packet)
         self._at_sender.see()
+        if self._late is not None:
+            self._late.keep(packet)
         self._cpu.receive(self._route, packet)
 
     def _route(self, packet: Packet) -> None:
         # The router's ip_rcv() orphans the packet: the sender gets its memory back.
-        self._sender.output.done(packet)
+        if self._late is None:
+            self._sender.output.done(packet)
         self._forward(packet)
 
     def _to_receiver(self, packet: Packet) -> None:
@@ -194,6 +199,11 @@ def _forward(cpu: Cpu, hand_on: Hand, path: Path, seed: int) -> Hand:
         return taker
     rng = random.Random(seed)  # noqa: S311  # no secret
     return Loss(taker, path.loss, rng).enqueue
+
+
+def _late_device(variant: Variant, cpu: Cpu, done: Hand) -> LateDevice | None:
+    late = late_tx_of(variant)
+    return LateDevice(cpu, done, late) if late else None
 
 
 def _fq(variant: Variant, cpu: Cpu, hand_on: Hand) -> Fq | None:

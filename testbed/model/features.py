@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from testbed.errors import SpecError
 from testbed.model.packet import KMALLOC_OVERHEAD, SKB_OVERHEAD
+from testbed.model.settings import LATE_TX_SWITCHES
 from testbed.spec.experiment import Variant
 
 
@@ -46,6 +47,7 @@ class Features:
 
     grow: a short packet is filled up from the next skb.  stretch_acks: beyond slow
     start, an ACK counts for all the segments it acknowledges, not for one.
+    short_queue_passes: TSQ keeps nothing while one packet or none is unacknowledged.
     skb_overhead: bytes that an skb is charged beside its payload.
     """
 
@@ -53,6 +55,7 @@ class Features:
     grow: bool = True
     defer: Defer = Defer.ONE_MS
     tsq: Tsq = Tsq.UNPACED_ONLY
+    short_queue_passes: bool = True
     stretch_acks: bool = True
     skb_overhead: int = SKB_OVERHEAD
 
@@ -67,6 +70,9 @@ KERNELS: Mapping[str, Features] = MappingProxyType(
 )
 _SENDMSG_AUTOSIZE = "tcp.sendmsg_autosize"
 _ON = ("1", "Y", "y")
+_TSQ_RULE = "tcp_output.tsq_rule"
+#: Of tcp-tsq-rule.patch: as in v3.19, and as the patch of 2019 wanted it.
+_TSQ_RULES = {"1": Tsq.MIN, "2": Tsq.MAX}
 
 
 def features_of(variant: Variant) -> Features:
@@ -77,10 +83,13 @@ def features_of(variant: Variant) -> Features:
     if variant.kernel not in KERNELS:
         known = ", ".join(KERNELS)
         raise SpecError(f"no model of kernel {variant.kernel!r}; modelled: {known}")
-    unknown = sorted(set(variant.switches) - {_SENDMSG_AUTOSIZE})
+    known_switches = {_SENDMSG_AUTOSIZE, _TSQ_RULE, *LATE_TX_SWITCHES}
+    unknown = sorted(set(variant.switches) - known_switches)
     if unknown:
         raise SpecError(f"the model has no switch {unknown[0]!r}")
     features = KERNELS[variant.kernel]
+    if tsq := _TSQ_RULES.get(variant.switches.get(_TSQ_RULE, "0")):
+        features = replace(features, tsq=tsq, short_queue_passes=False)
     if variant.switches.get(_SENDMSG_AUTOSIZE, "0") in _ON:
         return replace(features, sizing=Sizing.SENDMSG, grow=False, tsq=Tsq.SENDMSG)
     return features

@@ -283,8 +283,8 @@ class Output:
 
         again: it was sent before, and may have twice the room.
         """
-        # Since Linux commit f921a4a5bffa (in v6.6) one packet in the retransmit queue
-        # does not count either.
+        # Linux commit 75eefc6c59fd (in v4.10), and again f921a4a5bffa (in v6.6): with
+        # one packet in the retransmit queue, or none, the limit does not count.
         sock = self._sock
         limit = sizing.tsq_limit(
             sock.sk_pacing_rate,
@@ -293,7 +293,9 @@ class Output:
             paced=self._pacing is not Pacing.NONE,
             tuning=self._tuning,
         )
-        if sock.sk_wmem_alloc <= limit << again or len(sock.rtx_queue) <= 1:
+        if sock.sk_wmem_alloc <= limit << again:
+            return False
+        if self._features.short_queue_passes and len(sock.rtx_queue) <= 1:
             return False
         sock.tsq_throttled = True
         return True

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from testbed.model.cpu import NS_PER_US, Cpu, Timer
 from testbed.model.packet import Packet
+from testbed.model.settings import LateTx
 from testbed.units import NS_PER_S
 
 Hand = Callable[[Packet], None]
@@ -74,6 +75,40 @@ class Loss:
         """Hand a packet on, or lose it."""
         if self._random.random() >= self._share:
             self._hand_on(packet)
+
+
+class LateDevice:
+    """A device that holds on to what has left: our veth-late-tx.patch.
+
+    done: told of each packet when it is complete.
+    """
+
+    __slots__ = ("_cpu", "_done", "_held", "_late", "_timer")
+
+    def __init__(self, cpu: Cpu, done: Hand, late: LateTx) -> None:
+        self._cpu = cpu
+        self._done = done
+        self._late = late
+        self._held: list[Packet] = []
+        self._timer = Timer(self._interrupt)
+
+    def keep(self, packet: Packet) -> None:
+        """Hold on to a packet; to all no longer, if they fill the ring."""
+        self._held.append(packet)
+        if len(self._held) >= self._late.ring:
+            self._cpu.cancel(self._timer)
+            self._interrupt()
+        elif len(self._held) == 1:
+            self._cpu.start(self._timer, self._cpu.clock + self._late.delay)
+
+    def _interrupt(self) -> None:
+        # dev_consume_skb_irq(): what is complete is freed in the NET_TX softirq.
+        held, self._held = self._held, []
+        self._cpu.transmit_later(lambda: self._complete(held))
+
+    def _complete(self, held: list[Packet]) -> None:
+        for packet in reversed(held):  # net_tx_action() takes the last first
+            self._done(packet)
 
 
 class Netem:

@@ -22,8 +22,8 @@ class RcvSock:
 
     mss: advmss, which the timestamp option has shortened.  rmem: tcp_rmem.  rcvbuf:
     SO_RCVBUF, None for autotuning.  skb_overhead: as in Features.
-    rtt_us, srtt_us: times 8.  copied_seq: what the process has read.  ecn_ok,
-    demand_cwr: TCP_ECN_OK and TCP_ECN_DEMAND_CWR of ecn_flags.
+    icsk_rto: ms.  rtt_us, srtt_us: times 8.  copied_seq: what the process has read.
+    ecn_ok, demand_cwr: TCP_ECN_OK and TCP_ECN_DEMAND_CWR of ecn_flags.
     """
 
     __slots__ = (
@@ -35,6 +35,7 @@ class RcvSock:
         "demand_cwr",
         "ecn_ok",
         "fin",
+        "icsk_rto",
         "locked",
         "lrcvtime_ms",
         "now",
@@ -81,6 +82,7 @@ class RcvSock:
         self.ecn_ok = self.demand_cwr = False
         self.quick = self.ato = self.lrcvtime_ms = self.delack_ms = 0
         self.ato_max = ATO_MIN_MS
+        self.icsk_rto = 0
         self.rcv_nxt = self.rcv_wup = self.copied_seq = 0
         self.rtt_us = self.srtt_us = self.rcv_rtt_seq = self.rcv_rtt_time = 0
         self.rcvq_seq = self.rcvq_time = 0

@@ -13,6 +13,7 @@ from testbed.model.packet import SYN_OPTIONS, Packet
 from testbed.model.rcv_sock import ATO_MIN_MS, MAX_SCALED, RcvSock
 from testbed.model.reader import Reader
 from testbed.model.receive_queue import Buffer
+from testbed.model.rtt import RTO_MIN_US, jiffies_of
 
 _MAX_QUICKACKS = 16
 _DELACK_MAX_MS = 200
@@ -88,7 +89,9 @@ class Receiver:
         sock.rcvq_time = now_us = self._cpu.clock // NS_PER_US
         rtt_us = now_us - self._replied_us
         sock.srtt_us = rtt_us << 3
-        sock.ato_max = max(-(-rtt_us // _US_PER_MS), ATO_MIN_MS)
+        sock.ato_max = max(jiffies_of(rtt_us), ATO_MIN_MS)
+        # A first sample, and the only one: tcp_rtt_estimator(), RFC 6298.
+        sock.icsk_rto = jiffies_of(rtt_us + max(2 * rtt_us, RTO_MIN_US))
 
     def _take_data(self, packet: Packet) -> None:
         """Take what is not only an ACK: tcp_data_queue()."""
@@ -210,6 +213,8 @@ class Receiver:
                 sock.ato = (sock.ato >> 1) + ATO_MIN_MS // 2
             elif gap < sock.ato:
                 sock.ato = min((sock.ato >> 1) + gap, _DELACK_MAX_MS)
+            elif gap > sock.icsk_rto:
+                sock.grant_quickacks(_MAX_QUICKACKS)  # the sender may have missed its own restart
         sock.lrcvtime_ms = jiffies
 
     def _grow_window(self, packet: Packet, uncharged: int = 0) -> None:

@@ -10,6 +10,7 @@ from testbed.model.packet import ETHERNET_HEADER, IP_HEADERS, TCP_HEADER
 from testbed.spec.experiment import Variant
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
+from testbed.units import NS_PER_S
 
 #: MAX_TCP_HEADER where no tunnel and no wireless is configured: 64 * ceil(160 / 64).
 MAX_TCP_HEADER = 192
@@ -35,6 +36,16 @@ _GSO_MAX_SIZE = 65536
 _GSO_MAX_SEGS = 65535
 CONGESTION_CONTROLS = ("cubic", "reno", "dctcp")
 _FQ_OPTIONS = {"flow_limit"}
+#: Of veth-late-tx.patch, with what they are by default.
+LATE_TX_SWITCHES: Mapping[str, str] = MappingProxyType(
+    {
+        "veth.late_tx_device": "",
+        "veth.late_tx_ms": "100",
+        "veth.late_tx_ring": "16",
+    }
+)
+_SENDERS_DEVICE = "h1-eth0"  # Mininet's name for it
+_RTO_MIN = NS_PER_S // 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +67,25 @@ class Tuning:
     autocorking: bool
     wmem: tuple[int, ...]
     max_pacing_rate: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateTx:
+    """How a device completes late: a full ring at once, another after delay ns."""
+
+    delay: int
+    ring: int
+
+
+def late_tx_of(variant: Variant) -> LateTx | None:
+    """Return how late the sender's device completes, None for promptly."""
+    switches = {**LATE_TX_SWITCHES, **variant.switches}
+    if switches["veth.late_tx_device"] != _SENDERS_DEVICE:
+        return None
+    return LateTx(
+        delay=int(switches["veth.late_tx_ms"]) * NS_PER_S // 1000,
+        ring=int(switches["veth.late_tx_ring"]),
+    )
 
 
 def tuning_of(variant: Variant) -> Tuning:
@@ -138,6 +168,14 @@ def check(variant: Variant) -> None:
             all(host.offloads.get(name, True) for host, name in _offloads(variant)),
             "an offload that is switched off",
         ),
+        (
+            not variant.switches.get("veth.late_tx_device") or late_tx_of(variant),
+            "late completion elsewhere than at the sender",
+        ),
+        (
+            _is_in_time(variant),
+            "completion so late that the persist timer sends past TSQ",
+        ),
     )
     for reached, what in wanted:
         if not reached:
@@ -150,6 +188,14 @@ def _largest_packet(variant: Variant) -> int:
     segments = -(-tuning.gso_max_size // tuning.mss)
     headers = variant.path.mtu - tuning.mss + ETHERNET_HEADER
     return tuning.gso_max_size + segments * headers
+
+
+def _is_in_time(variant: Variant) -> bool:
+    """Tell whether late completion comes before the persist timer sends past TSQ."""
+    # With all acknowledged, after a round trip, and more to send, tcp_write_xmit() has
+    # it started: RTO, that is at least a round trip and 200 ms, later.
+    late = late_tx_of(variant)
+    return late is None or late.delay <= 2 * variant.path.rtt + _RTO_MIN
 
 
 def _knows(qdisc: Qdisc | None) -> bool:

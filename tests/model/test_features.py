@@ -26,8 +26,23 @@ def test_the_switch_sizes_at_sendmsg_time() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("rule", "tsq"),
+    [
+        pytest.param("1", Tsq.MIN, id="as-in-3.19"),
+        pytest.param("2", Tsq.MAX, id="as-the-patch-of-2019"),
+    ],
+)
+def test_the_switch_of_small_queues_lets_no_short_queue_pass(
+    rule: str, tsq: Tsq
+) -> None:
+    switched = a_variant(switches={"tcp_output.tsq_rule": rule})
+
+    assert features_of(switched) == Features(tsq=tsq, short_queue_passes=False)
+
+
 def test_a_switch_that_is_off_changes_nothing() -> None:
-    off = a_variant(switches={"tcp.sendmsg_autosize": "0"})
+    off = a_variant(switches={"tcp.sendmsg_autosize": "0", "tcp_output.tsq_rule": "0"})
 
     assert features_of(off) == Features()
 

@@ -149,6 +149,17 @@ def test_small_queues_let_a_second_packet_go_however_much_is_queued() -> None:
     assert bench.lengths() == [2 * MSS, 2 * MSS]
 
 
+def test_small_queues_held_every_packet_before_4_10() -> None:
+    bench = Bench(Features(short_queue_passes=False))
+    bench.sock.snd_cwnd, bench.sock.sk_pacing_rate = 100, 10**6
+    bench.sock.sk_wmem_alloc = 1 << 20
+    bench.queue(40 * MSS, MSS)
+    bench.output.write_xmit(Nagle.ON)
+
+    assert bench.lengths() == []
+    assert bench.sock.tsq_throttled
+
+
 @pytest.mark.parametrize(
     ("in_ksoftirqd", "left"),
     [pytest.param(False, 0, id="softirq"), pytest.param(True, 1, id="ksoftirqd")],

@@ -1,6 +1,7 @@
 from testbed.model.cpu import Cpu, Machine
 from testbed.model.packet import Packet
-from testbed.model.path import Fq, Netem
+from testbed.model.path import Fq, LateDevice, Netem
+from testbed.model.settings import LateTx
 
 IDEAL = Machine(tick=1, min_delta=0)
 MS = 1_000_000
@@ -53,6 +54,31 @@ def test_fq_drops_what_is_beyond_its_flow_limit_and_says_so() -> None:
     fq = Fq(device.cpu, device.take, 1)
 
     assert [fq.enqueue(a_packet(MS)) for _ in range(2)] == [True, False]
+
+
+def test_a_late_device_completes_all_it_holds_a_delay_after_the_first() -> None:
+    device = Device()
+    late = LateDevice(device.cpu, device.take, LateTx(delay=3 * MS, ring=16))
+    late.keep(a_packet())
+    device.cpu.spend(MS)
+    late.keep(a_packet())
+    device.cpu.run()
+
+    assert device.times == [3 * MS, 3 * MS]
+
+
+def test_a_late_device_completes_a_full_ring_at_once_and_starts_anew() -> None:
+    device = Device()
+    late = LateDevice(device.cpu, device.take, LateTx(delay=3 * MS, ring=2))
+    late.keep(a_packet())
+    device.cpu.spend(MS)
+    late.keep(a_packet())
+    device.cpu.receive(device.take, a_packet())  # softirqs run
+    assert device.times == [MS, MS, MS]
+    late.keep(a_packet())
+    device.cpu.run()
+
+    assert device.times == [MS, MS, MS, 4 * MS]
 
 
 def test_a_packet_takes_its_own_time_and_the_delay() -> None:

@@ -95,6 +95,24 @@ def test_a_lone_segment_waits_for_40_ms_once_quick_acks_are_spent() -> None:
     assert 39 * MS <= bench.cpu.clock - start <= 41 * MS
 
 
+@pytest.mark.parametrize(
+    ("silence_ms", "at_once"),
+    [pytest.param(200, 0, id="rto"), pytest.param(202, 1, id="beyond-rto")],
+)
+def test_after_a_silence_beyond_rto_a_lone_segment_is_acknowledged_at_once(
+    silence_ms: int, at_once: int
+) -> None:
+    bench = ReceiverBench(rcvbuf=20_000)
+    for seq in range(0, 24 * MSS, MSS):
+        bench.send(seq, MSS)
+        bench.cpu.run()
+    before = len(bench.acks())
+    bench.cpu.spend(bench.sock.lrcvtime_ms * MS + silence_ms * MS - bench.cpu.clock)
+    bench.send(24 * MSS, MSS)
+
+    assert len(bench.acks()) - before == at_once
+
+
 def test_a_fin_is_answered_by_a_fin() -> None:
     bench = ReceiverBench()
     fin = Packet(0, 100, 1, 52)

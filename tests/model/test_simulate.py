@@ -11,6 +11,7 @@ from testbed.errors import SpecError
 from testbed.model.features import Features, features_of
 from testbed.model.match import compare
 from testbed.model.simulate import count, simulate
+from testbed.spec.load import load_experiment
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
 from testbed.trace.capture import read_capture
@@ -99,6 +100,17 @@ def test_what_is_sent_again_is_not_counted_as_segments_out() -> None:
 
     assert sent.sum() > 2_000_000
     assert counted["TcpOutSegs"] == whole.counters["sender"]["TcpOutSegs"]
+
+
+def test_a_late_device_starves_a_sender_under_the_minimum_of_small_queues() -> None:
+    variants = load_experiment("tsq-low-pacing-rate").variants
+    before, patched = variants[:2]
+    pairs = simulate(before, features_of(before)).trace
+    full = simulate(patched, features_of(patched)).trace
+
+    starts = pairs.time_ns[2::2]  # of the pairs that late completions let go
+    assert np.diff(starts) == pytest.approx(346_000_000, rel=0.001)
+    assert np.ptp(pairs.time_ns) > 100 * np.ptp(full.time_ns)
 
 
 def test_every_data_packet_has_its_cause() -> None:

@@ -307,3 +307,35 @@ def test_a_topology_works_with_mn_custom(guest, topology) -> None:
 
     assert outcome.status == 0, lines
     assert any("0% dropped" in line for line in lines)
+
+
+@pytest.fixture(scope="module")
+def late_completion(kernel, tmp_path_factory) -> dict:
+    """Return what the 2019 experiment prints with seed 1."""
+    return run_json(tmp_path_factory.mktemp("late"), "tsq-low-pacing-rate")
+
+
+def test_late_completion_starves_a_sender_and_promptness_is_the_cure(
+    late_completion,
+) -> None:
+    mbit = {
+        run["variant"]: run["metrics"]["throughput"]["mean"] / 1e6
+        for run in late_completion["runs"]
+    }
+
+    assert mbit["patched"] >= 50 * mbit["before"]
+    assert mbit["fixed"] > mbit["patched"]
+    assert mbit["before"] < mbit["today"] < mbit["patched"]
+
+
+def test_the_claim_of_the_rejected_patch_is_reproduced(late_completion) -> None:
+    assert [claim["verdict"] for claim in late_completion["claims"]] == ["reproduced"]
+
+
+def test_a_late_sender_has_one_segment_a_packet_and_is_the_models(
+    late_completion,
+) -> None:
+    runs = late_completion["runs"]
+
+    assert {run["metrics"]["tso_segs"]["max"] for run in runs} == {1}
+    assert [run["model"]["match"] for run in runs] == [1.0] * 4
