@@ -5,14 +5,18 @@ Source: net/ipv4/tcp_cong.c, Linux 6.12.
 
 from typing import Protocol
 
+from testbed.model.features import Counting
 from testbed.model.sock import TcpSock
 
 
 class CongestionControl(Protocol):
     """What the ACK path asks of a congestion control."""
 
-    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
-        """Learn the round-trip time of the packet acknowledged last."""
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int, acked: int) -> None:
+        """Learn how many segments an ACK acknowledges, and the last one's round trip.
+
+        rtt_us: -1 if it is not known.
+        """
 
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
         """Grow cwnd for acked segments."""
@@ -44,18 +48,24 @@ def cong_avoid_ai(sock: TcpSock, every: int, acked: int) -> None:
         sock.snd_cwnd += more
 
 
+def count_ack(sock: TcpSock, every: int) -> None:
+    """Grow cwnd by one after so many ACKs: tcp_cong_avoid_ai() up to Linux 3.18."""
+    if sock.snd_cwnd_cnt >= every:
+        sock.snd_cwnd += 1
+        sock.snd_cwnd_cnt = 0
+    else:
+        sock.snd_cwnd_cnt += 1
+
+
 class Reno:
-    """Slow start, then a segment a round trip.
+    """Slow start, then a segment a round trip."""
 
-    stretch_acks: whether all segments of a stretch ACK count, beyond slow start.
-    """
+    __slots__ = ("_counting",)
 
-    __slots__ = ("_stretch_acks",)
+    def __init__(self, *, counting: Counting = Counting.SEGMENTS) -> None:
+        self._counting = counting
 
-    def __init__(self, *, stretch_acks: bool = True) -> None:
-        self._stretch_acks = stretch_acks
-
-    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int, acked: int) -> None:
         """Reno does not look at round-trip times."""
 
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
@@ -67,7 +77,9 @@ class Reno:
             acked = slow_start(sock, acked)
             if not acked:
                 return
-        cong_avoid_ai(sock, sock.snd_cwnd, acked if self._stretch_acks else 1)
+        if self._counting is not Counting.SEGMENTS:
+            acked = 1
+        cong_avoid_ai(sock, sock.snd_cwnd, acked)
 
     def ssthresh(self, sock: TcpSock) -> int:
         """Return half of cwnd: tcp_reno_ssthresh()."""

@@ -93,8 +93,8 @@ class Input:
         if sock.rtx_queue:
             clean_rtx_queue(sock, news, prior_fack, self._tuning.mss)
             rtt_us = learn_rtts(sock, news)
-            if rtt_us >= 0:
-                self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)
+            now_ns = sock.tcp_clock_cache
+            self._congestion.pkts_acked(sock, now_ns, rtt_us, news.pkts_acked)
             rexmit = self._judge(packet, news, prior_una)
             if news.set_xmit_timer:
                 self._retransmit.set_timer()

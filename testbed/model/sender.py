@@ -116,9 +116,9 @@ def _congestion(
     name: str, features: Features, tuning: Tuning, pacing: Pacing
 ) -> CongestionControl:
     if name == "reno":
-        return Reno(stretch_acks=features.stretch_acks)
+        return Reno(counting=features.counting)
     return Cubic(
         gso_max_size=tuning.gso_max_size,
         paced=pacing is not Pacing.NONE,
-        stretch_acks=features.stretch_acks,
+        counting=features.counting,
     )
