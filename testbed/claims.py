@@ -85,16 +85,33 @@ def judge_claim(claim: Claim, measured: Mapping[str, float | None]) -> Verdict:
 
 
 def _measured(claim: Claim, runs: Sequence[MeasuredRun]) -> dict[str, float | None]:
-    return {name: _mean_value(claim, name, runs) for name in claim.claimed}
+    names = [*claim.claimed, *([claim.relative_to] if claim.relative_to else [])]
+    return _as_claimed(claim, {name: _mean_value(claim, name, runs) for name in names})
 
 
 def _predicted(
     claim: Claim, predictions: Mapping[str, Predicted | Unreached]
 ) -> dict[str, float | None]:
+    return _as_claimed(
+        claim,
+        {
+            name: each.value(claim.metric, claim.host)
+            for name, each in predictions.items()
+        },
+    )
+
+
+def _as_claimed(
+    claim: Claim, values: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    """Return the values of the variants a claim names, shares if it is relative."""
+    own = {name: values[name] for name in claim.claimed if name in values}
+    if claim.relative_to is None:
+        return own
+    whole = values.get(claim.relative_to)
     return {
-        name: predictions[name].value(claim.metric, claim.host)
-        for name in claim.claimed
-        if name in predictions
+        name: value / whole if value is not None and whole else None
+        for name, value in own.items()
     }
 
 

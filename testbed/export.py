@@ -156,6 +156,7 @@ def claim_json(experiment: str, verdict: Verdict) -> dict[str, Any]:
         "experiment": experiment,
         "metric": claim.metric,
         "host": claim.host,
+        "relative_to": claim.relative_to,
         "claimed": dict(claim.claimed),
         "measured": dict(verdict.measured),
         "model": dict(verdict.model),

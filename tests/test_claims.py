@@ -1,7 +1,7 @@
 """Verdicts: how near is reproduced, what counts as the same direction."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from builders import a_claim
@@ -78,3 +78,26 @@ def test_what_the_model_says_is_shown_and_never_judged(value) -> None:
 
     assert verdict.kind is VerdictKind.NOT_COMPARABLE
     assert verdict.model == {"before": value}
+
+
+def test_a_claim_without_units_is_judged_by_shares_of_a_variant() -> None:
+    claim = replace(a_claim({"v1": 0.9, "after": 1.0}, 0.05), relative_to="before")
+    told = {"before": 200.0, "v1": 182.0, "after": 201.0}
+    model = {
+        name: Figures({("TcpOutSegs", "sender"): value}) for name, value in told.items()
+    }
+
+    (verdict,) = judge((claim,), (), model)
+
+    assert verdict.model == {"v1": 0.91, "after": 1.005}
+    assert verdict.measured == {"v1": None, "after": None}
+
+
+def test_a_share_of_nothing_known_is_not_comparable() -> None:
+    claim = replace(a_claim({"after": 1.0}), relative_to="before")
+    model = {"after": Figures({("TcpOutSegs", "sender"): 5.0})}
+
+    (verdict,) = judge((claim,), (), model)
+
+    assert verdict.model == {"after": None}
+    assert verdict.kind is VerdictKind.NOT_COMPARABLE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.model.features import Defer, Features, Sizing, Tsq
+from testbed.model.features import Counting, Defer, Features, Sizing, Tsq
 from tools.history import COMMITS, RULES, Commit, Rule
 from tools.model_doc import DOC, with_tables
 
@@ -78,8 +78,9 @@ def test_a_rule_has_a_source(rule: Rule) -> None:
 
 
 def test_every_feature_is_a_rule() -> None:
-    kinds = {"sizing", "defer", "tsq"}
-    named = {*(*Sizing, *Defer, *Tsq), *set(Features.__dataclass_fields__) - kinds}
+    kinds = {"sizing", "defer", "tsq", "counting"}
+    plain = set(Features.__dataclass_fields__) - kinds
+    named = {*Sizing, *Defer, *Tsq, *Counting, *plain}
 
     assert {rule.feature for rule in RULES} - {None} == named
 

@@ -8,7 +8,7 @@ RULES.
 
 from dataclasses import dataclass
 
-from testbed.model.features import Defer, Sizing, Tsq
+from testbed.model.features import Counting, Defer, Sizing, Tsq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +150,13 @@ COMMITS: tuple[Commit, ...] = (
         since="v3.19",
         seen=_LIST,
         dated=_LIST,
+    ),
+    Commit(
+        hash="d6b1a8a92a14",
+        subject="tcp: fix timing issue in CUBIC slope calculation",
+        since="v3.19",
+        seen="a mail of Neal Cardwell's on netdev, 26 August 2024",
+        dated="by its date: 28 January 2015, with 9cd981dcf174",
     ),
     Commit(
         hash="9949afa42be0",
@@ -392,11 +399,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="sized when sent, but deferred for the goal of sendmsg()",
-        kernels="none: v1 of 605ad7f184b6",
+        kernels="none: v1 of 605ad7f184b6; the switch defer_unsized",
         where="output.Output._defers",
         pins=("output.test_v1_of_2014_waited_for_the_goal_of_sendmsg",),
         also="netdev, December 2014",
-        feature=Sizing.XMIT_V1,
+        feature="defer_unsized",
     ),
     Rule(
         name="autosize: sized when sent, a millisecond of the rate",
@@ -476,6 +483,14 @@ RULES: tuple[Rule, ...] = (
         where="rules.should_defer",
         pins=("output.test_a_packet_is_deferred_only_if_it_is_worth_it",),
         commits=("5f852eb536ad", "a682850a114a"),
+    ),
+    Rule(
+        name="ANY: the next ACK may be however far away",
+        kernels="to 4.0; the switch defer_far",
+        where="rules._is_far",
+        pins=("output.test_how_far_the_ack_may_be",),
+        also="what 50c8339e9299 changed",
+        feature=Defer.ANY,
     ),
     Rule(
         name="HALF_RTT: no deferral for half an srtt after the oldest packet",
@@ -639,7 +654,31 @@ RULES: tuple[Rule, ...] = (
             "congestion.test_before_3_19_cubic_counted_acks_too",
         ),
         commits=("814d488c6126", "c22bdca94782", "9cd981dcf174"),
-        feature="stretch_acks",
+        feature=Counting.SEGMENTS,
+    ),
+    Rule(
+        name="an ACK counts as one segment, however many it acknowledges",
+        kernels="none; the switch count_acks at 1",
+        where="cubic.Cubic.cong_avoid",
+        pins=("congestion.test_before_3_19_cubic_counted_acks_too",),
+        also="9cd981dcf174 and 814d488c6126 undone in the simplest way",
+        feature=Counting.ACKS,
+    ),
+    Rule(
+        name=(
+            "CUBIC counts ACKs, grows the faster the more segments they seem to "
+            "acknowledge (32 at most), and aims anew whenever cwnd has changed"
+        ),
+        kernels="to 3.18; the switch count_acks at 2",
+        where="cubic.Cubic._update",
+        pins=(
+            "congestion.test_cubic_estimated_how_many_segments_an_ack_acknowledges",
+            "congestion.test_the_estimate_made_cubic_of_3_18_grow_faster",
+            "congestion.test_cubic_of_3_18_aimed_anew_within_a_jiffy",
+            "congestion.test_up_to_3_18_one_ack_more_was_counted",
+        ),
+        commits=("d6b1a8a92a14", "814d488c6126", "9cd981dcf174"),
+        feature=Counting.ACK_RATIO,
     ),
     Rule(
         name="credit from a larger window is worth one segment",

@@ -39,6 +39,7 @@ def clean_rtx_queue(sock: TcpSock, news: News, prior_fack: int, mss: int) -> Non
 def _count(sock: TcpSock, skb: Skb, start: int, acked: int, news: News) -> None:
     """Count acked segments of a packet that began at start."""
     news.data_acked = True
+    news.pkts_acked += acked
     sock.packets_out -= acked
     sock.lost_out -= acked * skb.lost
     sock.retrans_out -= acked * skb.retrans

@@ -5,6 +5,7 @@ Source: net/ipv4/tcp_cong.c, Linux 6.12.
 
 from typing import Protocol
 
+from testbed.model.features import Counting
 from testbed.model.sock import TcpSock
 
 
@@ -14,8 +15,11 @@ class CongestionControl(Protocol):
     def begin(self, sock: TcpSock) -> None:
         """Learn that the connection is established."""
 
-    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
-        """Learn the round-trip time of the packet acknowledged last."""
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int, acked: int) -> None:
+        """Learn how many segments an ACK acknowledges, and the last one's round trip.
+
+        rtt_us: -1 if it is not known.
+        """
 
     def in_ack_event(self, sock: TcpSock) -> None:
         """Learn what an ACK has delivered, where ECN was agreed on."""
@@ -59,6 +63,15 @@ def cong_avoid_ai(sock: TcpSock, every: int, acked: int) -> None:
         sock.snd_cwnd += more
 
 
+def count_ack(sock: TcpSock, every: int) -> None:
+    """Grow cwnd by one after so many ACKs: tcp_cong_avoid_ai() up to Linux 3.18."""
+    if sock.snd_cwnd_cnt >= every:
+        sock.snd_cwnd += 1
+        sock.snd_cwnd_cnt = 0
+    else:
+        sock.snd_cwnd_cnt += 1
+
+
 class LossBased:
     """What is the same in all that care for losses only: marks count as losses."""
 
@@ -67,7 +80,7 @@ class LossBased:
     def begin(self, sock: TcpSock) -> None:
         """Have nothing to prepare."""
 
-    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int, acked: int) -> None:
         """Look at no round-trip time."""
 
     def in_ack_event(self, sock: TcpSock) -> None:
@@ -88,15 +101,12 @@ class LossBased:
 
 
 class Reno(LossBased):
-    """Slow start, then a segment a round trip.
+    """Slow start, then a segment a round trip."""
 
-    stretch_acks: whether all segments of a stretch ACK count, beyond slow start.
-    """
+    __slots__ = ("_counting",)
 
-    __slots__ = ("_stretch_acks",)
-
-    def __init__(self, *, stretch_acks: bool = True) -> None:
-        self._stretch_acks = stretch_acks
+    def __init__(self, *, counting: Counting = Counting.SEGMENTS) -> None:
+        self._counting = counting
 
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
         """Grow cwnd: tcp_reno_cong_avoid()."""
@@ -107,7 +117,9 @@ class Reno(LossBased):
             acked = slow_start(sock, acked)
             if not acked:
                 return
-        cong_avoid_ai(sock, sock.snd_cwnd, acked if self._stretch_acks else 1)
+        if self._counting is not Counting.SEGMENTS:
+            acked = 1
+        cong_avoid_ai(sock, sock.snd_cwnd, acked)
 
     def ssthresh(self, sock: TcpSock) -> int:
         """Return half of cwnd: tcp_reno_ssthresh()."""

@@ -3,8 +3,9 @@
 Source: net/ipv4/tcp_cubic.c, Linux 6.12, with the kernel's names.
 """
 
-from testbed.model.congestion import LossBased, cong_avoid_ai, slow_start
+from testbed.model.congestion import LossBased, cong_avoid_ai, count_ack, slow_start
 from testbed.model.cpu import NS_PER_MS, NS_PER_US
+from testbed.model.features import Counting
 from testbed.model.sock import TcpSock
 
 _HZ = 1000
@@ -19,6 +20,9 @@ _BETA = 717
 _SCALE = 1024  # BICTCP_BETA_SCALE
 _INITIAL_CNT = 20  # 5 % a round trip until the first loss
 _NO_DELAY = 0xFFFFFFFF
+#: ACK_RATIO_SHIFT and ACK_RATIO_LIMIT of Linux 3.18: segments an ACK, times 16.
+_RATIO_SHIFT = 4
+_RATIO_LIMIT = 32 << _RATIO_SHIFT
 #: hystart_low_window, hystart_ack_delta_us, and the bounds of delay detection.
 _LOW_WINDOW = 16
 _ACK_DELTA_US = 2000
@@ -49,8 +53,8 @@ def cubic_root(value: int) -> int:
 class Cubic(LossBased):
     """struct bictcp.
 
-    gso_max_size: sk_gso_max_size.  paced: sk_pacing_status is set.  stretch_acks: as
-    Reno's.
+    gso_max_size: sk_gso_max_size.  paced: sk_pacing_status is set.  counting: what an
+    ACK counts for beyond slow start.
     """
 
     __slots__ = (
@@ -58,8 +62,10 @@ class Cubic(LossBased):
         "bic_K",
         "bic_origin_point",
         "cnt",
+        "counting",
         "curr_rtt",
         "delay_min",
+        "delayed_ack",
         "end_seq",
         "epoch_start",
         "found",
@@ -71,14 +77,17 @@ class Cubic(LossBased):
         "paced",
         "round_start",
         "sample_cnt",
-        "stretch_acks",
         "tcp_cwnd",
     )
 
     def __init__(
-        self, *, gso_max_size: int, paced: bool, stretch_acks: bool = True
+        self,
+        *,
+        gso_max_size: int,
+        paced: bool,
+        counting: Counting = Counting.SEGMENTS,
     ) -> None:
-        self.stretch_acks = stretch_acks
+        self.counting = counting
         self.gso_max_size = gso_max_size
         self.paced = paced
         self._reset()
@@ -87,6 +96,7 @@ class Cubic(LossBased):
         self.cnt = self.last_max_cwnd = self.last_cwnd = self.last_time = 0
         self.bic_origin_point = self.bic_K = self.delay_min = self.epoch_start = 0
         self.ack_cnt = self.tcp_cwnd = 0
+        self.delayed_ack = 2 << _RATIO_SHIFT
         self.found = False
         self.sample_cnt = self.round_start = self.end_seq = self.last_ack = 0
         self.curr_rtt = _NO_DELAY
@@ -95,8 +105,13 @@ class Cubic(LossBased):
         """Forget what a lost SYN taught: cubictcp_init()."""
         self._reset()
 
-    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
-        """Learn a round-trip time; leave slow start if it grew: cubictcp_acked()."""
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int, acked: int) -> None:
+        """Learn of an ACK; leave slow start if the delay grew: cubictcp_acked()."""
+        if sock.is_open() and acked:
+            ratio = self.delayed_ack - (self.delayed_ack >> _RATIO_SHIFT) + acked
+            self.delayed_ack = min(ratio, _RATIO_LIMIT)
+        if rtt_us < 0:
+            return
         jiffies = now_ns // NS_PER_MS
         if self.epoch_start and jiffies - self.epoch_start < _HZ:
             return
@@ -110,14 +125,18 @@ class Cubic(LossBased):
         """Grow cwnd: cubictcp_cong_avoid()."""
         if not sock.cwnd_limited():
             return
+        by_ratio = self.counting is Counting.ACK_RATIO
         if sock.in_slow_start():
             acked = slow_start(sock, acked)
-            if not acked:
+            if not acked or by_ratio:
                 return
-        if not self.stretch_acks:
+        if self.counting is not Counting.SEGMENTS:
             acked = 1
         self._update(sock.snd_cwnd, now_ns // NS_PER_MS, acked)
-        cong_avoid_ai(sock, self.cnt, acked)
+        if by_ratio:
+            count_ack(sock, self.cnt)
+        else:
+            cong_avoid_ai(sock, self.cnt, acked)
 
     def ssthresh(self, sock: TcpSock) -> int:
         """Return 0.7 of cwnd; aim lower if it had shrunk: fast convergence."""
@@ -135,18 +154,23 @@ class Cubic(LossBased):
         self._begin_round(sock, now_ns // NS_PER_US)
 
     def _update(self, cwnd: int, jiffies: int, acked: int) -> None:
-        # What bictcp_update() does, at most once a jiffy.
+        # What bictcp_update() does; since Linux commit d6b1a8a92a14 (in v3.19) it aims
+        # at most once a jiffy, and since d578e18ce93f (in v4.0) cnt is two at least.
+        by_ratio = self.counting is Counting.ACK_RATIO
         self.ack_cnt += acked
         if self.last_cwnd == cwnd and jiffies - self.last_time <= _HZ // 32:
             return
-        if not self.epoch_start or jiffies != self.last_time:
+        if not self.epoch_start or jiffies != self.last_time or by_ratio:
             self.last_cwnd = cwnd
             self.last_time = jiffies
             if not self.epoch_start:
                 self._start_epoch(cwnd, jiffies, acked)
             self._aim(cwnd, jiffies)
         self._be_friendly(cwnd)
-        self.cnt = max(self.cnt, 2)
+        if by_ratio:
+            self.cnt = max((self.cnt << _RATIO_SHIFT) // self.delayed_ack, 1)
+        else:
+            self.cnt = max(self.cnt, 2)
 
     def _start_epoch(self, cwnd: int, jiffies: int, acked: int) -> None:
         self.epoch_start = jiffies

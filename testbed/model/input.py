@@ -112,8 +112,8 @@ class Input:
         if sock.rtx_queue:
             clean_rtx_queue(sock, news, prior_fack, self._tuning.mss)
             rtt_us = learn_rtts(sock, news)
-            if rtt_us >= 0:
-                self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)
+            now_ns = sock.tcp_clock_cache
+            self._congestion.pkts_acked(sock, now_ns, rtt_us, news.pkts_acked)
             if sock.ecn_ok:
                 self._learn_marks(news, sock.delivered - delivered)
             rexmit = self._judge(packet, news, prior_una)

@@ -10,6 +10,7 @@ class News:
     first_ackt, last_ackt: when the first and the last segment newly acknowledged, and
     never sent again, were sent, ns; 0 if none.  first_sackt, last_sackt: of those newly
     sacked.  reord: the lowest of the latter that was in a hole.  lowest: of the former.
+    pkts_acked: segments that have left the retransmit queue.
     """
 
     una_advanced: bool = False
@@ -30,5 +31,6 @@ class News:
     first_sackt: int = 0
     last_sackt: int = 0
     sack_delivered: int = 0
+    pkts_acked: int = 0
     reord: int = 0
     lowest: int | None = None

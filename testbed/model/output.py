@@ -248,8 +248,8 @@ class Output:
         sock, features = self._sock, self._features
         # v1 of "tcp: refine TSO autosizing" waited for what sendmsg() had aimed at, as
         # Neal Cardwell noticed in the thread.
-        if features.sizing is Sizing.XMIT_V1:
-            max_segs = max(sock.gso_segs, max_segs)
+        if features.defer_unsized:
+            max_segs = sock.gso_segs
         return rules.should_defer(sock, skb, max_segs, features.defer, self._tuning)
 
     def _send_up_to(

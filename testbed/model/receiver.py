@@ -214,7 +214,9 @@ class Receiver:
             elif gap < sock.ato:
                 sock.ato = min((sock.ato >> 1) + gap, _DELACK_MAX_MS)
             elif gap > sock.icsk_rto:
-                sock.grant_quickacks(_MAX_QUICKACKS)  # the sender may have missed its own restart
+                sock.grant_quickacks(
+                    _MAX_QUICKACKS
+                )  # the sender may have missed its own restart
         sock.lrcvtime_ms = jiffies
 
     def _grow_window(self, packet: Packet, uncharged: int = 0) -> None:

@@ -113,6 +113,8 @@ def _enough(sock: TcpSock, tuning: Tuning) -> int:
 
 def _is_far(sock: TcpSock, defer: Defer) -> bool:
     """Tell whether the next ACK is too far away to wait for."""
+    if defer is Defer.ANY:
+        return False
     srtt_ns = (NS_PER_US >> _SRTT_SCALE) * sock.srtt_us
     sent_ns = sock.rtx_queue[0].tstamp_ns
     if defer is Defer.HALF_RTT:

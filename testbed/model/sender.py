@@ -121,11 +121,11 @@ def _congestion(
     name: str, features: Features, tuning: Tuning, pacing: Pacing
 ) -> CongestionControl:
     if name == "reno":
-        return Reno(stretch_acks=features.stretch_acks)
+        return Reno(counting=features.counting)
     if name == "dctcp":
         return Dctcp()
     return Cubic(
         gso_max_size=tuning.gso_max_size,
         paced=pacing is not Pacing.NONE,
-        stretch_acks=features.stretch_acks,
+        counting=features.counting,
     )

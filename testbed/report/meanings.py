@@ -96,6 +96,13 @@ def titled(metric: str, unit: str) -> str:
     return metric if unit in ("ns", "bit/s", "bytes") else f"{metric} ({unit})"
 
 
+def claimed_unit(claim: Claim) -> str:
+    """Return the unit of a claim's values."""
+    if claim.relative_to is not None:
+        return f"share of {claim.relative_to}"
+    return unit_of(claim.metric)
+
+
 def scope_of(claim: Claim) -> str:
     """Return where a claimed value is seen, and in what unit: "sender, packets"."""
-    return f"{claim.host}, {unit_of(claim.metric)}"
+    return f"{claim.host}, {claimed_unit(claim)}"

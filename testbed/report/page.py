@@ -29,6 +29,7 @@ from testbed.report.meanings import (
     RULES,
     SAMPLES,
     VERDICTS,
+    claimed_unit,
     scope_of,
     titled,
     unit_of,
@@ -137,7 +138,7 @@ def _section(at: int, result: Result) -> Section:
 
 def _line(verdict: Verdict) -> Line:
     claim = verdict.claim
-    unit = unit_of(claim.metric)
+    unit = claimed_unit(claim)
     return Line(
         metric=claim.metric,
         scope=scope_of(claim),

@@ -24,7 +24,7 @@ from testbed.report.matching import (
     match_grid,
     unreached,
 )
-from testbed.report.meanings import PACKET_METRICS, scope_of, unit_of
+from testbed.report.meanings import PACKET_METRICS, claimed_unit, scope_of, unit_of
 from testbed.report.numbers import amount, count
 from testbed.report.result import Result
 from testbed.report.words import ran_on, summary, void
@@ -86,7 +86,7 @@ def _add_claim(table: Table, verdict: Verdict) -> None:
     claim = verdict.claim
     told = Text(verdict.kind.value, _COLOURS[verdict.kind])
     heads = [Text(claim.metric, "bold"), Text(f"  {scope_of(claim)}")]
-    unit = unit_of(claim.metric)
+    unit = claimed_unit(claim)
     for at, (variant, claimed) in enumerate(claim.claimed.items()):
         measured = verdict.measured.get(variant)
         table.add_row(

@@ -13,7 +13,8 @@ class Claim:
     metric: a contract name or an nstat counter.  host: "sender" or "receiver",
     whose counter it is.  claimed: variant to value, in the metric's base unit.  within:
     variant to the share by which a measured value may differ.  source: where it was
-    published.  why: why the tolerance is what it is.
+    published.  why: why the tolerance is what it is.  relative_to: the variant whose
+    value counts as 1, where what is published has no unit: claimed are shares of it.
     """
 
     metric: str
@@ -22,6 +23,7 @@ class Claim:
     within: Mapping[str, float]
     source: str
     why: str
+    relative_to: str | None = None
 
     def __post_init__(self) -> None:
         if self.host not in ("sender", "receiver"):

@@ -241,8 +241,18 @@ def _parse_claim(section: Section, variants: list[str]) -> Claim:
             within=_tolerances(section, variants),
             source=section.need("source", _text),
             why=section.get("why", _text) or "",
+            relative_to=_one_of(variants, section.get("relative_to", _text)),
         )
     )
+
+
+def _one_of(variants: list[str], name: str | None) -> str | None:
+    if name is not None and name not in variants:
+        known = ", ".join(variants)
+        raise SpecError(
+            f"relative_to: there is no variant {name!r}; there are: {known}"
+        )
+    return name
 
 
 def _tolerances(section: Section, variants: list[str]) -> dict[str, float]:

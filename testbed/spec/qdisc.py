@@ -98,7 +98,10 @@ _NETEM = {
         parse_time, _time, ("options", "delay", "delay"), NS_PER_S, grain=_USEC
     ),
     "rate": Option(parse_rate, _rate, ("options", "rate", "rate"), _BITS),
-    "loss": Option(parse_ratio, _percent, ("options", "loss-random", "loss")),
+    # kept in parts of 2^32, and shown in six digits
+    "loss": Option(
+        parse_ratio, _percent, ("options", "loss-random", "loss"), share=1e-5
+    ),
 }
 _TBF = {
     "rate": Option(parse_rate, _rate, ("options", "rate"), _BITS),

@@ -1,8 +1,9 @@
 import pytest
 
-from testbed.model.congestion import Reno, cong_avoid_ai, slow_start
+from testbed.model.congestion import Reno, cong_avoid_ai, count_ack, slow_start
 from testbed.model.cubic import CUBE_FACTOR, Cubic, cubic_root
-from testbed.model.sock import TcpSock
+from testbed.model.features import Counting
+from testbed.model.sock import CaState, TcpSock
 
 MS = 1_000_000
 
@@ -49,24 +50,92 @@ def test_reno_adds_a_segment_a_round_trip() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stretch_acks", "cwnd"),
-    [pytest.param(True, 12, id="3.19"), pytest.param(False, 10, id="3.18")],
+    ("counting", "cwnd"),
+    [
+        pytest.param(Counting.SEGMENTS, 12, id="3.19"),
+        pytest.param(Counting.ACKS, 10, id="3.18"),
+    ],
 )
 def test_before_3_19_a_stretch_ack_counted_as_one_segment(
-    *, stretch_acks: bool, cwnd: int
+    counting: Counting, cwnd: int
 ) -> None:
     sock = a_sock(10, ssthresh=10)
-    Reno(stretch_acks=stretch_acks).cong_avoid(sock, 0, 20)
+    Reno(counting=counting).cong_avoid(sock, 0, 20)
 
     assert sock.snd_cwnd == cwnd
 
 
 def test_before_3_19_cubic_counted_acks_too() -> None:
     sock = a_sock(100, ssthresh=100)
-    cubic = Cubic(gso_max_size=65215, paced=True, stretch_acks=False)
+    cubic = Cubic(gso_max_size=65215, paced=True, counting=Counting.ACKS)
     cubic.cong_avoid(sock, 1000 * MS, 100)
 
     assert (sock.snd_cwnd, sock.snd_cwnd_cnt) == (100, 1)
+
+
+def a_cubic_of_3_18() -> Cubic:
+    return Cubic(gso_max_size=65215, paced=True, counting=Counting.ACK_RATIO)
+
+
+@pytest.mark.parametrize(
+    ("acked", "ca_state", "estimate"),
+    [
+        pytest.param((10,), CaState.OPEN, 32 - 2 + 10, id="one-ack"),
+        pytest.param((45,) * 100, CaState.OPEN, 32 * 16, id="at-most-32"),
+        pytest.param((0,), CaState.OPEN, 32, id="nothing-acknowledged"),
+        pytest.param((10,), CaState.RECOVERY, 32, id="in-recovery"),
+    ],
+)
+def test_cubic_estimated_how_many_segments_an_ack_acknowledges(
+    acked: tuple[int, ...], ca_state: CaState, estimate: int
+) -> None:
+    # In sixteenths, from two on: an average that forgets a sixteenth with each ACK.
+    sock, cubic = a_sock(100, ssthresh=100), a_cubic_of_3_18()
+    sock.ca_state = ca_state
+    for count in acked:
+        cubic.pkts_acked(sock, 1000 * MS, -1, count)
+
+    assert cubic.delayed_ack == estimate
+
+
+def test_the_estimate_made_cubic_of_3_18_grow_faster() -> None:
+    # cnt is 20 before the first loss; 20 by 32 would be none.
+    sock, cubic = a_sock(100, ssthresh=100), a_cubic_of_3_18()
+    cubic.cong_avoid(sock, 1000 * MS, 100)
+    by_two = cubic.cnt
+    cubic.delayed_ack = 32 * 16
+    cubic.cong_avoid(sock, 2000 * MS, 100)
+
+    assert (by_two, cubic.cnt) == (10, 1)
+
+
+def test_cubic_of_3_18_aimed_anew_within_a_jiffy() -> None:
+    sock, cubic = a_sock(1000, ssthresh=100), a_cubic_of_3_18()
+    sock.snd_cwnd = cubic.ssthresh(sock)
+    cubic.cong_avoid(sock, 1000 * MS, 1)
+    before = cubic.cnt
+    sock.snd_cwnd = 990
+    cubic.cong_avoid(sock, 1000 * MS, 1)
+
+    assert cubic.last_cwnd == 990
+    assert cubic.cnt != before
+
+
+def test_cubic_of_3_18_dropped_what_slow_start_left_of_an_ack() -> None:
+    sock, cubic = a_sock(10, ssthresh=12), a_cubic_of_3_18()
+    cubic.cong_avoid(sock, 1000 * MS, 5)
+
+    assert (sock.snd_cwnd, sock.snd_cwnd_cnt, cubic.epoch_start) == (12, 0, 0)
+
+
+def test_up_to_3_18_one_ack_more_was_counted() -> None:
+    sock = a_sock(10, ssthresh=10)
+    for _ack in range(2):
+        count_ack(sock, 2)
+    before = sock.snd_cwnd
+    count_ack(sock, 2)
+
+    assert (before, sock.snd_cwnd, sock.snd_cwnd_cnt) == (10, 11, 0)
 
 
 @pytest.mark.parametrize("congestion", [Reno(), Cubic(gso_max_size=65215, paced=True)])
@@ -125,10 +194,12 @@ def test_cubic_grows_by_half_at_most() -> None:
 def test_hystart_leaves_slow_start_when_the_delay_grows() -> None:
     sock, cubic = a_sock(20), Cubic(gso_max_size=65215, paced=True)
     sock.sk_pacing_rate = 10**6
-    cubic.pkts_acked(sock, 3 * MS, 40_000)
+    cubic.pkts_acked(sock, 3 * MS, 40_000, 1)
     sock.snd_una, sock.snd_nxt = 1, 100
     times = range(50, 50 + 10 * 9, 10)
-    found = [cubic.pkts_acked(sock, time * MS, 46_000) or cubic.found for time in times]
+    found = [
+        cubic.pkts_acked(sock, time * MS, 46_000, 1) or cubic.found for time in times
+    ]
 
     assert found == [False] * 8 + [True]
     assert sock.snd_ssthresh == 20
@@ -139,7 +210,9 @@ def test_hystart_leaves_slow_start_after_a_long_train() -> None:
     sock.sk_pacing_rate = 10**6
     sock.snd_una, sock.snd_nxt = 1, 100
     times = range(10, 10 + 43)
-    found = [cubic.pkts_acked(sock, time * MS, 40_000) or cubic.found for time in times]
+    found = [
+        cubic.pkts_acked(sock, time * MS, 40_000, 1) or cubic.found for time in times
+    ]
 
     assert found == [False] * 42 + [True]
 
@@ -160,10 +233,10 @@ def test_a_train_may_be_as_long_as_the_delay_and_four_packets(
     sock.sk_pacing_rate = 4 * 65_215 * 2000
     sock.snd_una, sock.snd_nxt = 1, 100
     for time_us in (10_000, *range(11_000, 10_000 + longest_us, 1000)):
-        cubic.pkts_acked(sock, time_us * 1000, 40_000)
-    cubic.pkts_acked(sock, (10_000 + longest_us) * 1000, 40_000)
+        cubic.pkts_acked(sock, time_us * 1000, 40_000, 1)
+    cubic.pkts_acked(sock, (10_000 + longest_us) * 1000, 40_000, 1)
     before = cubic.found
-    cubic.pkts_acked(sock, (10_001 + longest_us) * 1000, 40_000)
+    cubic.pkts_acked(sock, (10_001 + longest_us) * 1000, 40_000, 1)
 
     assert (before, cubic.found) == (False, True)
 
@@ -172,9 +245,9 @@ def test_hystarts_rounds_begin_anew_while_cwnd_is_small() -> None:
     # measured by packetdrill's cubic scripts too, which 25c1a9ca53db made differ
     sock, cubic = a_sock(10), Cubic(gso_max_size=65215, paced=True)
     sock.snd_una, sock.snd_nxt = 1, 100
-    cubic.pkts_acked(sock, 10 * MS, 40_000)
+    cubic.pkts_acked(sock, 10 * MS, 40_000, 1)
     sock.snd_una = 101
-    cubic.pkts_acked(sock, 50 * MS, 40_000)
+    cubic.pkts_acked(sock, 50 * MS, 40_000, 1)
 
     assert cubic.round_start == 50_000
 
@@ -184,7 +257,9 @@ def test_hystart_waits_for_sixteen_segments() -> None:
     sock.sk_pacing_rate = 10**6
     sock.snd_una, sock.snd_nxt = 1, 100
     times = range(10, 10 + 60)
-    found = [cubic.pkts_acked(sock, time * MS, 40_000) or cubic.found for time in times]
+    found = [
+        cubic.pkts_acked(sock, time * MS, 40_000, 1) or cubic.found for time in times
+    ]
 
     assert not any(found)
 
@@ -230,7 +305,7 @@ def test_cubic_returns_to_where_the_loss_was_in_k() -> None:
 
 def test_a_timeout_makes_cubic_forget() -> None:
     sock, cubic = a_sock(100, ssthresh=100), Cubic(gso_max_size=65215, paced=True)
-    cubic.pkts_acked(sock, 900 * MS, 40_000)
+    cubic.pkts_acked(sock, 900 * MS, 40_000, 1)
     cubic.ssthresh(sock)
     sock.snd_nxt = 7
     cubic.found = True

@@ -1,8 +1,17 @@
+from dataclasses import replace
+
 import pytest
 from builders import a_variant
 
 from testbed.errors import SpecError
-from testbed.model.features import Features, Sizing, Tsq, features_of
+from testbed.model.features import (
+    Counting,
+    Defer,
+    Features,
+    Sizing,
+    Tsq,
+    features_of,
+)
 
 
 def test_6_12_is_the_kernel_as_it_is() -> None:
@@ -47,11 +56,41 @@ def test_a_switch_that_is_off_changes_nothing() -> None:
     assert features_of(off) == Features()
 
 
+def test_a_switch_defers_as_v1_of_2014_did() -> None:
+    switched = a_variant(
+        switches={"tcp_output.defer_unsized": "1", "tcp_output.defer_far": "1"}
+    )
+
+    assert features_of(switched) == Features(defer_unsized=True, defer=Defer.ANY)
+
+
+@pytest.mark.parametrize(
+    ("value", "counting"),
+    [
+        ("0", Counting.SEGMENTS),
+        ("1", Counting.ACKS),
+        ("2", Counting.ACK_RATIO),
+    ],
+)
+def test_a_switch_has_cubic_count_acks(value: str, counting: Counting) -> None:
+    switched = a_variant(switches={"tcp_cubic.count_acks": value})
+
+    assert features_of(switched) == Features(counting=counting)
+
+
+def test_cubics_switch_leaves_reno_alone() -> None:
+    cubic = a_variant(switches={"tcp_cubic.count_acks": "2"})
+    reno = replace(cubic, workload=replace(cubic.workload, congestion="reno"))
+
+    assert features_of(reno) == Features()
+
+
 @pytest.mark.parametrize(
     "given",
     [
         pytest.param({"kernel": "2.6"}, id="kernel"),
         pytest.param({"switches": {"tcp.other": "1"}}, id="switch"),
+        pytest.param({"switches": {"tcp_cubic.count_acks": "3"}}, id="its-value"),
     ],
 )
 def test_what_is_not_modelled_is_an_error(given: dict[str, object]) -> None:

@@ -375,6 +375,7 @@ def test_a_packet_is_deferred_only_if_it_is_worth_it(
 @pytest.mark.parametrize(
     ("defer", "age_ns", "sent"),
     [
+        pytest.param(Defer.ANY, 15 * MS, False, id="however-far"),
         pytest.param(Defer.HALF_RTT, 15 * MS, True, id="half-rtt-young"),
         pytest.param(Defer.HALF_RTT, 25 * MS, False, id="half-rtt-old"),
         pytest.param(Defer.ONE_MS, 25 * MS, True, id="one-ms-old"),
@@ -401,7 +402,7 @@ def test_waiting_for_cwnd_makes_the_connection_cwnd_limited() -> None:
 
 
 def test_v1_of_2014_waited_for_the_goal_of_sendmsg() -> None:
-    bench = Bench(Features(sizing=Sizing.XMIT_V1, grow=False))
+    bench = Bench(Features(defer_unsized=True, grow=False))
     bench.in_flight(80, NOW - 40 * MS)
     bench.sock.snd_cwnd, bench.sock.gso_segs = 100, 45
     bench.queue(40 * MSS, MSS)

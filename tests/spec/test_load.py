@@ -85,6 +85,13 @@ def test_a_claim_without_a_tolerance_of_its_own_has_the_usual_one(tmp_path) -> N
     assert claim.within == {"before": 0.10, "after": 0.05}
 
 
+def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
+    text = GOOD.replace("before: 10, after: 20", "relative_to: before, after: 2")
+    (claim,) = load(tmp_path, text).claims
+
+    assert (claim.relative_to, claim.claimed) == ("before", {"after": 2})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
@@ -134,6 +141,12 @@ def test_a_claim_without_a_tolerance_of_its_own_has_the_usual_one(tmp_path) -> N
         ),
         pytest.param(
             "within: 5%", "within: 5", ":9: within: '5' is not a share", id="within"
+        ),
+        pytest.param(
+            "within: 5%",
+            "relative_to: beside",
+            ":9: a claim: relative_to: there is no variant 'beside'",
+            id="relative-to-no-variant",
         ),
         pytest.param(
             "within: 5%",

@@ -133,6 +133,11 @@ def test_classes_are_read_in_base_units() -> None:
             {"interval": 99999},
             id="codel-interval",
         ),
+        pytest.param(
+            Qdisc(kind="netem", options={"loss": 0.000071}),
+            {"loss-random": {"loss": 7.10001e-05, "correlation": 0}},
+            id="netem-loss",
+        ),
     ],
 )
 def test_what_tc_rounds_is_no_difference(qdisc, shown) -> None:
