@@ -4,13 +4,14 @@ import random
 
 from testbed.model.cpu import NS_PER_MS, Capture, Cpu, Machine, Timer
 from testbed.model.features import Features
+from testbed.model.late_tx import late_tx_of
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
 from testbed.model.path import Fq, Hand, LateDevice, Loss, Netem
 from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
 from testbed.model.sender import Sender
-from testbed.model.settings import ecn_of, late_tx_of, mss_of, sysctls_of
+from testbed.model.settings import ecn_of, mss_of, sysctls_of
 from testbed.model.shaper import DelayedShaper
 from testbed.model.sock import state_of
 from testbed.spec.experiment import Variant

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from testbed.errors import SpecError
+from testbed.model.late_tx import LATE_TX_SWITCHES
 from testbed.model.packet import KMALLOC_OVERHEAD, SKB_OVERHEAD
-from testbed.model.settings import LATE_TX_SWITCHES
 from testbed.spec.experiment import Variant
 
 

@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Callable
 
 from testbed.model.cpu import NS_PER_US, Cpu, Timer
+from testbed.model.late_tx import LateTx
 from testbed.model.packet import Packet
-from testbed.model.settings import LateTx
 from testbed.units import NS_PER_S
 
 Hand = Callable[[Packet], None]

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from testbed.errors import SpecError
 from testbed.model.ecn import Ecn
+from testbed.model.late_tx import late_tx_of
 from testbed.model.packet import ETHERNET_HEADER, IP_HEADERS, TCP_HEADER
 from testbed.spec.experiment import Variant
 from testbed.spec.qdisc import Qdisc
@@ -36,15 +37,6 @@ _GSO_MAX_SIZE = 65536
 _GSO_MAX_SEGS = 65535
 CONGESTION_CONTROLS = ("cubic", "reno", "dctcp")
 _FQ_OPTIONS = {"flow_limit"}
-#: Of veth-late-tx.patch, with what they are by default.
-LATE_TX_SWITCHES: Mapping[str, str] = MappingProxyType(
-    {
-        "veth.late_tx_device": "",
-        "veth.late_tx_ms": "100",
-        "veth.late_tx_ring": "16",
-    }
-)
-_SENDERS_DEVICE = "h1-eth0"  # Mininet's name for it
 _RTO_MIN = NS_PER_S // 5
 
 
@@ -67,25 +59,6 @@ class Tuning:
     autocorking: bool
     wmem: tuple[int, ...]
     max_pacing_rate: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateTx:
-    """How a device completes late: a full ring at once, another after delay ns."""
-
-    delay: int
-    ring: int
-
-
-def late_tx_of(variant: Variant) -> LateTx | None:
-    """Return how late the sender's device completes, None for promptly."""
-    switches = {**LATE_TX_SWITCHES, **variant.switches}
-    if switches["veth.late_tx_device"] != _SENDERS_DEVICE:
-        return None
-    return LateTx(
-        delay=int(switches["veth.late_tx_ms"]) * NS_PER_S // 1000,
-        ring=int(switches["veth.late_tx_ring"]),
-    )
 
 
 def tuning_of(variant: Variant) -> Tuning:

@@ -1,7 +1,7 @@
 from testbed.model.cpu import Cpu, Machine
+from testbed.model.late_tx import LateTx
 from testbed.model.packet import Packet
 from testbed.model.path import Fq, LateDevice, Netem
-from testbed.model.settings import LateTx
 
 IDEAL = Machine(tick=1, min_delta=0)
 MS = 1_000_000

@@ -5,7 +5,8 @@ from builders import a_variant
 
 from testbed.errors import SpecError
 from testbed.model.features import Features
-from testbed.model.settings import LateTx, check, late_tx_of, tuning_of
+from testbed.model.late_tx import LateTx, late_tx_of
+from testbed.model.settings import check, tuning_of
 from testbed.model.simulate import simulate
 from testbed.spec.settings import HostSettings
 from tests.model.scenarios import FQ, a_stream
