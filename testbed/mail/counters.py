@@ -49,6 +49,7 @@ _TCP_INFO = frozenset(
         "retrans",
     ]
 )
+_SS_TABLE = re.compile(r"\s*(?:State\s+Recv-Q|ESTAB\s+\d).*")
 _ENOUGH = 3  # fields of TCP_INFO in a line: fewer may be anything
 _CONGESTION = ("cubic", "reno", "bbr", "bbr2", "dctcp", "vegas", "westwood", "htcp")
 
@@ -80,6 +81,8 @@ def perf(line: str, context: Context) -> Found | None:
 
 def tcp_info(line: str, context: Context) -> Found | None:
     """Ss -ti (cubic rtt:40.1/0.2 pmtu:1500, ms) or netperf's dump (rtt=67, us)."""
+    if _SS_TABLE.fullmatch(line):
+        return Found(context=context)
     fields: dict[str, str] = dict(_FIELD.findall(line))
     if len(_TCP_INFO & set(fields)) < _ENOUGH:
         return None

@@ -16,7 +16,9 @@ from testbed.mail.text import Line, read_lines
 from testbed.mail.writing import quoted, remark, short
 
 #: A file may have a line "Tested:" a thousand times; the likeliest come first.
-_TRIED = 50
+_TRIED = 10
+#: No mail or thread is larger.
+_LARGEST = 4_000_000  # bytes
 _FAR = 5_000_000  # ns; a longer RTT is no rack's
 
 
@@ -47,6 +49,8 @@ def draft(data: bytes, name: str) -> Draft:
     Raises SpecError, which says what was looked for, if it is no patch mail or has no
     tested section.
     """
+    if len(data) > _LARGEST:
+        raise SpecError(f"{name}: {len(data)} bytes are no mail; give it one thread")
     lines = read_lines(data)
     read = _best(lines)
     if read is None:

@@ -253,7 +253,7 @@ def title(line: str, context: Context) -> Found | None:
 
 def head(line: str, context: Context) -> Found | None:
     """Recv   Send    Send ... bytes  bytes   bytes    secs.    10^6bits/sec"""
-    words = line.split()
+    words = [word for word in re.split(r"[\s,]+", line) if word]
     units = [_HEAD_UNITS.get(re.sub(r"/sec$", "/s", word)) for word in words]
     known = [
         unit is not None or word.lower() in _HEAD_WORDS

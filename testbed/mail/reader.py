@@ -18,7 +18,7 @@ HEADINGS = "Tested:, Test:, Testing:, Results:, Performance:, Benchmark:, Measur
 COMMANDS = "netperf, super_netperf, iperf, nstat"
 
 _HEADING = re.compile(
-    r" {0,4}(?:tested(?!-by)(?: [^:]{1,60})?|tests?|testing|(?:test |perf )?results?"
+    r" {0,4}(?:tested(?!-by)( [^:]{1,60})?|tests?|testing|(?:test |perf )?results?"
     r"|performance(?: results?| numbers?)?|benchmarks?|measurements?|numbers)"
     r"\s*:\s*(.*)",
     re.I,
@@ -127,7 +127,8 @@ def _section(lines: Sequence[Line], start: int, first: int) -> Section:
     body = list(lines[start:first]) + _until_end(lines[first:], depth)
     if head:
         at = lines[start]
-        body[0] = Line(number=at.number, depth=at.depth, text=head[1])
+        text = " ".join(each.strip() for each in head.groups() if each)
+        body[0] = Line(number=at.number, depth=at.depth, text=text)
     return Section(start=start, depth=depth, lines=tuple(body))
 
 

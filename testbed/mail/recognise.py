@@ -14,6 +14,8 @@ from testbed.mail.text import Line
 
 #: A longer line is no output of a tool, and readers need not look at it.
 _LONGEST = 2000
+#: A longer section is none; a line takes up to a millisecond.
+_MOST = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ def recognise(lines: Sequence[Line]) -> tuple[tuple[Said, ...], tuple[Missed, ..
     said: list[Said] = []
     missed: list[Missed] = []
     context = Context()
-    for line in _joined(lines):
+    for line in _joined(lines[:_MOST]):
         found = _read(line.text, context)
         context = found.context
         for fact in found.facts:
@@ -46,6 +48,9 @@ def recognise(lines: Sequence[Line]) -> tuple[tuple[Said, ...], tuple[Missed, ..
             said.append(Said(fact=fact, line=line, variant=own or context.variant))
         if found.rest:
             missed.append(Missed(line=line, text=found.rest))
+    if len(lines) > _MOST:
+        told = f"{len(lines) - _MOST} lines from here on, for that is no tested section"
+        missed.append(Missed(line=lines[_MOST], text=told))
     return tuple(said), tuple(missed)
 
 
@@ -115,6 +120,7 @@ _READERS: tuple[Callable[[str, Context], Found | None], ...] = (
     *counters.OUTPUT,
     *netperf.OUTPUT,
     settings.feature_shown,
+    settings.sysctl_shown,
     prose.pair,
     prose.throughput,
 )

@@ -50,6 +50,12 @@ def _echo(command: Command, context: Context) -> Found | None:
     )
 
 
+def sysctl_shown(line: str, context: Context) -> Found | None:
+    """net.ipv4.tcp_x = 1, as sysctl prints."""
+    match = re.fullmatch(r"\s*(net(?:\.[\w-]+)+) = (\S.*)", line)
+    return _found(context, _sysctl_fact(match[1], match[2])) if match else None
+
+
 def _sysctl_fact(name: str, value: str) -> Fact:
     name = name.strip().replace("/", ".")
     if re.fullmatch(r"net(?:\.[\w-]+)+", name) and value:

@@ -97,6 +97,12 @@ def test_the_newest_version_that_is_not_quoted_comes_first() -> None:
     assert [each.lines[1].text for each in found] == ["two", "one", "three"]
 
 
+def test_words_beside_the_heading_are_of_the_section() -> None:
+    (section,) = sections(read_lines(b"Tested on a 100Gbit NIC: netperf\n"))
+
+    assert section.lines[0].text == "on a 100Gbit NIC netperf"
+
+
 def test_tested_by_is_no_heading() -> None:
     assert not list(sections(read_lines(b"Tested-by: Somebody\n")))
 

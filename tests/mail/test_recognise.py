@@ -106,7 +106,11 @@ def test_flows_and_tests_that_no_workload_has_are_gaps() -> None:
             id="key-value",
         ),
         pytest.param(
-            ["netperf -l 1 -- -o P99_LATENCY,THROUGHPUT", "183,9415.2"],
+            [
+                "netperf -l 1 -- -o P99_LATENCY,THROUGHPUT",
+                "99th Percentile Latency Microseconds,Throughput",
+                "183,9415.2",
+            ],
             {"latency p99": Fraction(183_000), "throughput": Fraction(9_415_200_000)},
             id="csv",
         ),
@@ -159,6 +163,11 @@ def test_what_tools_print_is_measured(lines, measured) -> None:
                 "sender.sysctls.net.ipv4.tcp_sack": "0",
             },
             id="sysctl",
+        ),
+        pytest.param(
+            "net.core.wmem_max = 212992",
+            {"sender.sysctls.net.core.wmem_max": "212992"},
+            id="sysctl-shown",
         ),
         pytest.param(
             "ip link set dev eth0 gso_max_size 185000 mtu 4168",
@@ -285,3 +294,9 @@ def test_what_is_not_understood_is_told(line, missed) -> None:
     _, told = read(line)
 
     assert told == [missed or line]
+
+
+def test_a_section_too_long_to_be_one_is_not_read_to_its_end() -> None:
+    _, told = read(*[""] * 5002)
+
+    assert told == ["2 lines from here on, for that is no tested section"]
