@@ -29,6 +29,8 @@ from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
 from testbed.kernels.resolve import resolve
+from testbed.mail.draft import draft
+from testbed.mail.writing import short
 from testbed.pipeline import (
     MACHINES,
     Plan,
@@ -114,6 +116,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     shown.set_defaults(command=_report)
     _add_model(verbs.add_parser("model", help="what the sender model predicts"))
+    claims = verbs.add_parser(
+        "claims", help="draft an experiment from a patch mail's tested section"
+    )
+    claims.add_argument("file", type=Path, help="an mbox, a patch, or a mail as text")
+    claims.add_argument(
+        "--out", type=Path, metavar="FILE", help="write it to a new file, not to stdout"
+    )
+    claims.set_defaults(command=_claims)
     listed = verbs.add_parser("list", help="experiments, kernels, machines, metrics")
     listed.set_defaults(command=_list)
     _add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
@@ -282,6 +292,25 @@ def _show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) ->
 def _exit_code(results: Sequence[Result]) -> int:
     kinds = {verdict.kind for result in results for verdict in result.verdicts}
     return 0 if kinds <= {VerdictKind.REPRODUCED} else 1
+
+
+def _claims(arguments: argparse.Namespace) -> int:
+    path: Path = arguments.file
+    try:
+        drafted = draft(path.read_bytes(), str(path))
+        if arguments.out:
+            with arguments.out.open("x", encoding="utf-8") as file:
+                file.write(drafted.yaml)
+        else:
+            print(drafted.yaml, end="")
+    except FileExistsError as error:
+        raise SpecError(f"{arguments.out} exists; it is not overwritten") from error
+    except OSError as error:
+        raise SpecError(f"{error.filename}: {error.strerror}") from error
+    for each in drafted.missed:
+        told = f"{path}:{each.line.number}: not understood: {short(each.text)}"
+        print(told, file=sys.stderr)
+    return 0
 
 
 def _list(_arguments: argparse.Namespace) -> int:

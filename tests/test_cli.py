@@ -224,3 +224,48 @@ def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
     assert process.returncode == 130
     assert "interrupted" in told
     assert "Traceback" not in told
+
+
+MAIL = CHECKOUT / "tests" / "mail" / "quoted.txt"
+
+
+def test_claims_prints_a_draft_and_tells_what_it_did_not_understand(capsys) -> None:
+    status = main(["claims", str(MAIL)])
+
+    assert status == 0
+    told = capsys.readouterr()
+    assert "metric: TcpOutSegs" in told.out
+    assert told.err == (
+        f"{MAIL}:18: not understood: (sizes end at 20000000/1024/4096 -> 4 segments)\n"
+    )
+
+
+def test_claims_writes_a_new_file_and_never_over_one(tmp_path, capsys) -> None:
+    out = tmp_path / "mine.yaml"
+
+    first = main(["claims", str(MAIL), "--out", str(out)])
+    drafted = out.read_text()
+    out.write_text("mine")
+    second = main(["claims", str(MAIL), "--out", str(out)])
+
+    assert (first, second) == (0, 2)
+    assert "metric: TcpOutSegs" in drafted
+    assert out.read_text() == "mine"
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"{out} exists; it is not overwritten" in told.err
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        pytest.param("nonesuch.txt", "No such file", id="no-file"),
+        pytest.param(".", "Is a directory", id="a-folder"),
+        pytest.param("README.md", "no tested section: looked for", id="no-mail"),
+    ],
+)
+def test_claims_refuses_what_is_no_mail(name, complaint, capsys) -> None:
+    status = main(["claims", str(CHECKOUT / name)])
+
+    assert status == 2
+    assert complaint in capsys.readouterr().err

@@ -14,7 +14,7 @@ LAYERS = (
     {"process", "user", "files"},
     {"compiled"},
     {"spec", "trace"},
-    {"model", "kernels", "store"},
+    {"model", "kernels", "store", "mail"},
     {"measured"},
     {"predicted"},
     {"machine", "lab", "claims"},
