@@ -3,7 +3,7 @@
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -53,16 +53,16 @@ def read_tcp_info(sock: socket.socket) -> dict[str, int]:
 
 @contextmanager
 def sampling(
-    sock: socket.socket, every_ns: int
+    socks: Mapping[int, socket.socket], every_ns: int
 ) -> Iterator[Callable[[], list[dict[str, int]]]]:
-    """Sample a socket in a process of its own, so that the sender may block.
+    """Sample sockets in a process of its own, so that the sender may block.
 
     Yields a function that stops the sampling and returns the samples, each with its
-    CLOCK_REALTIME in "time_ns".
+    CLOCK_REALTIME in "time_ns" and its socket's key in "flow".
     """
     context = get_context("fork")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_sample, args=(sock, every_ns, theirs))
+    process = context.Process(target=_sample, args=(socks, every_ns, theirs))
     process.start()
 
     def collect() -> list[dict[str, int]]:
@@ -77,11 +77,17 @@ def sampling(
         process.join()
 
 
-def _sample(sock: socket.socket, every_ns: int, pipe: Connection) -> None:
+def _sample(
+    socks: Mapping[int, socket.socket], every_ns: int, pipe: Connection
+) -> None:
     samples = []
     due = time.monotonic_ns()
     while True:
-        samples.append({"time_ns": time.time_ns(), **read_tcp_info(sock)})
+        now = time.time_ns()
+        samples += [
+            {"time_ns": now, "flow": flow, **read_tcp_info(sock)}
+            for flow, sock in socks.items()
+        ]
         due += every_ns
         sleep_until(time.CLOCK_MONOTONIC, due)
         if pipe.poll():

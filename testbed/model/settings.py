@@ -27,6 +27,9 @@ _SYSCTLS: Mapping[str, str] = MappingProxyType(
         "net.ipv4.tcp_rmem": "4096 131072 6291456",
     }
 )
+_GSO_SIZE: Mapping[int, str] = MappingProxyType(
+    {4: "gso_ipv4_max_size", 6: "gso_max_size"}
+)
 _GSO_MAX_SIZE = 65536
 _GSO_MAX_SEGS = 65535
 CONGESTION_CONTROLS = ("cubic", "reno")
@@ -58,11 +61,12 @@ def tuning_of(variant: Variant) -> Tuning:
     """Return the limits a variant sets at its sender."""
     sysctls = sysctls_of(variant.sender)
     family = variant.workload.family
+    sizes = {**variant.path.link_sizes, **variant.sender.link_sizes}
     pacing_rate = variant.workload.pacing_rate
     return Tuning(
         mss=mss_of(variant),
-        gso_max_size=_gso_max_size(variant.sender, family) - (MAX_TCP_HEADER + 1),
-        gso_max_segs=variant.sender.link_sizes.get("gso_max_segs", _GSO_MAX_SEGS),
+        gso_max_size=sizes.get(_GSO_SIZE[family], _GSO_MAX_SIZE) - (MAX_TCP_HEADER + 1),
+        gso_max_segs=sizes.get("gso_max_segs", _GSO_MAX_SEGS),
         limit_output_bytes=sysctls["tcp_limit_output_bytes"][0],
         min_tso_segs=sysctls["tcp_min_tso_segs"][0],
         tso_win_divisor=sysctls["tcp_tso_win_divisor"][0],
@@ -100,6 +104,7 @@ def check(variant: Variant) -> None:
     """Raise SpecError for a scenario that the model does not reach."""
     path = variant.path
     wanted = (
+        (variant.workload.is_one_stream, "many flows, or transactions: one stream only"),
         (not path.loss, "loss at random: only what overflows a queue"),
         (path.shaper == "netem", f"the shaper {path.shaper}"),
         (_knows(variant.sender.qdisc), "the sender's qdisc, or an option of it"),
@@ -128,8 +133,3 @@ def _offloads(variant: Variant) -> tuple[tuple[HostSettings, str], ...]:
         (variant.sender, "generic-segmentation-offload"),
         (variant.receiver, "generic-receive-offload"),
     )
-
-
-def _gso_max_size(host: HostSettings, family: int) -> int:
-    name = "gso_ipv4_max_size" if family == 4 else "gso_max_size"  # noqa: PLR2004
-    return host.link_sizes.get(name, _GSO_MAX_SIZE)

@@ -1,11 +1,12 @@
 """The path between the hosts: what the router does to packets, each way."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.errors import SpecError
 from testbed.spec.qdisc import Number, Qdisc
+from testbed.spec.settings import parse_link_sizes
 from testbed.units import NS_PER_S, parse_rate, parse_ratio, parse_size, parse_time
 
 SHAPERS = ("netem", "tbf", "htb")
@@ -30,7 +31,8 @@ class Path:
     counts as one) at the port towards the receiver.  loss: share of packets lost at
     random towards the receiver.  mtu: bytes, of every link.  shaper: what holds the
     rate; tbf and htb keep their queue, of kind `discipline`, behind a netem that only
-    delays.  burst: bytes, for tbf and htb.
+    delays.  burst: bytes, for tbf and htb.  link_sizes: of every interface, the
+    router's too (which cuts up what is larger than its own); a host's own count more.
     """
 
     rtt: int
@@ -41,6 +43,7 @@ class Path:
     shaper: str = "netem"
     discipline: str = "pfifo"
     burst: int = 256 * 1024
+    link_sizes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, (least, most) in _BOUNDS.items():
@@ -67,6 +70,7 @@ def parse_path(values: Mapping[str, object]) -> Path:
         "shaper": str,
         "discipline": str,
         "burst": parse_size,
+        "link_sizes": _link_sizes,
     }
     unknown = sorted(set(values) - set(parsers))
     if unknown:
@@ -75,6 +79,12 @@ def parse_path(values: Mapping[str, object]) -> Path:
     if missing:
         raise SpecError(f"a path needs {', '.join(missing)}")
     return Path(**{name: parsers[name](value) for name, value in values.items()})
+
+
+def _link_sizes(value: object) -> dict[str, int]:
+    if isinstance(value, Mapping):
+        return parse_link_sizes(value)
+    raise SpecError(f"{value!r} is no mapping of link sizes")
 
 
 def _count(value: object) -> int:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from testbed.errors import SpecError
 from testbed.spec.qdisc import Qdisc
+from testbed.units import parse_size
 
 #: Sizes `ip link set` takes, and the same names in `ip -d -j link show`.
 LINK_SIZES = (
@@ -28,3 +30,11 @@ class HostSettings:
     offloads: Mapping[str, bool] = field(default_factory=dict)
     link_sizes: Mapping[str, int] = field(default_factory=dict)
     qdisc: Qdisc | None = None
+
+
+def parse_link_sizes(values: Mapping[str, object]) -> dict[str, int]:
+    """Return link sizes in bytes or segments. SpecError for a name not in LINK_SIZES."""
+    for name in values:
+        if name not in LINK_SIZES:
+            raise SpecError(f"{name!r} is no link size; known: {', '.join(LINK_SIZES)}")
+    return {name: parse_size(value) for name, value in values.items()}
