@@ -49,7 +49,7 @@ class Alarm:
     """
 
     def __init__(self) -> None:
-        self._fd = _libc.timerfd_create(time.CLOCK_REALTIME, 0)
+        self._fd: int = _libc.timerfd_create(time.CLOCK_REALTIME, 0)
         if self._fd < 0:
             code = ctypes.get_errno()
             raise OSError(code, f"timerfd_create: {os.strerror(code)}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.errors import InfrastructureError
-from testbed.lab.counters import count_when_told, report_counters
+from testbed.lab.counters import count_when_told, cpu_used, report_counters
 from testbed.lab.loop import Loop
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
 from testbed.lab.tcp_info import sampling
@@ -73,7 +73,7 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
             before = count_when_told(pipe)
             with sampling(end.sample_of_socks(), workload.sample_every) as samples:
                 result = end.run()
-                result["tcp_info"] = samples()
+                result |= {"tcp_info": samples(), **cpu_used()}
             pipe.send(result)
             report_counters(pipe, before)
 

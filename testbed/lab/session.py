@@ -23,6 +23,7 @@ from testbed.lab.net import Network, running
 from testbed.lab.randomness import restart_randomness
 from testbed.lab.settings import (
     apply_link_sizes,
+    apply_mtu,
     apply_settings,
     apply_switches,
     check_mtu,
@@ -30,6 +31,7 @@ from testbed.lab.settings import (
 )
 from testbed.lab.traffic import receive, send
 from testbed.spec.experiment import Variant
+from testbed.spec.path import router_mtu
 from testbed.spec.workload import PORT
 
 #: In virtual time each stage starts when the clock reads a multiple of its grid. How
@@ -98,7 +100,8 @@ def _apply(network: Network, variant: Variant) -> None:
     apply_settings(network.sender, variant.sender)
     apply_settings(network.receiver, variant.receiver)
     check_path(network.router)
-    for host in network.hosts():
+    apply_mtu(network.router, router_mtu(variant.path))
+    for host in (network.sender, network.receiver):
         check_mtu(host, variant.path.mtu)
 
 

@@ -50,6 +50,13 @@ def apply_link_sizes(host: Host, sizes: Mapping[str, int]) -> None:
             _apply_link_size(host, port.device, name, value)
 
 
+def apply_mtu(host: Host, mtu: int) -> None:
+    """Set the MTU of every interface of a host, and read it back."""
+    for port in host.ports:
+        host.run("ip", "link", "set", "dev", port.device, "mtu", str(mtu))
+    check_mtu(host, mtu)
+
+
 def check_path(router: Host) -> None:
     """Read the router's qdiscs back: the path must be the one that was asked for."""
     for port in router.ports:

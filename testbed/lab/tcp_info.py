@@ -37,13 +37,19 @@ FIELDS: tuple[tuple[str, int, str], ...] = (
     ("delivered_ce", 196, "I"),
 )
 _SIZE = 256
+_UNCONNECTED = (2, 7)  # TCP_SYN_SENT and TCP_CLOSE, include/net/tcp_states.h
 #: snd_ssthresh before the first loss (TCP_INFINITE_SSTHRESH), and what is unlimited.
 NO_SSTHRESH = 0x7FFFFFFF
 
 
-def read_tcp_info(sock: socket.socket) -> dict[str, int]:
-    """Return the FIELDS of a socket; those its kernel does not know are left out."""
+def read_tcp_info(sock: socket.socket) -> dict[str, int] | None:
+    """Return the FIELDS of a socket; those its kernel does not know are left out.
+
+    None of a socket that is not connected yet: most of it has no value then.
+    """
     packed = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
+    if packed[0] in _UNCONNECTED:
+        return None
     return {
         name: struct.unpack_from(f"={kind}", packed, at)[0]
         for name, at, kind in FIELDS
@@ -85,8 +91,9 @@ def _sample(
     while True:
         now = time.time_ns()
         samples += [
-            {"time_ns": now, "flow": flow, **read_tcp_info(sock)}
+            {"time_ns": now, "flow": flow, **info}
             for flow, sock in socks.items()
+            if (info := read_tcp_info(sock))
         ]
         due += every_ns
         sleep_until(time.CLOCK_MONOTONIC, due)

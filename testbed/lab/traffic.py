@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from testbed.errors import InfrastructureError
-from testbed.lab.counters import count_when_told, report_counters
+from testbed.lab.counters import count_when_told, cpu_used, report_counters
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
 from testbed.lab.tcp_info import sampling
 from testbed.spec.workload import PORT, Workload
@@ -59,7 +59,7 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
             _connect(sock, address)
             with sampling({0: sock}, workload.sample_every) as samples:
                 result = _send_all(sock, workload)
-                result["tcp_info"] = samples()
+                result |= {"tcp_info": samples(), **cpu_used()}
             pipe.send(result)
             report_counters(pipe, before)
 

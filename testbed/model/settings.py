@@ -104,7 +104,10 @@ def check(variant: Variant) -> None:
     """Raise SpecError for a scenario that the model does not reach."""
     path = variant.path
     wanted = (
-        (variant.workload.is_one_stream, "many flows, or transactions: one stream only"),
+        (
+            variant.workload.is_one_stream,
+            "many flows, or transactions: one stream only",
+        ),
         (not path.loss, "loss at random: only what overflows a queue"),
         (path.shaper == "netem", f"the shaper {path.shaper}"),
         (_knows(variant.sender.qdisc), "the sender's qdisc, or an option of it"),

@@ -22,6 +22,9 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "burst": (1500, 1 << 30),
 }
 
+_LEGACY_MAX_SIZE = 65536  # GSO_LEGACY_MAX_SIZE: beyond it lies BIG TCP
+_HOP_BY_HOP = 8  # struct hop_jumbo_hdr, net/ipv6.h
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
@@ -91,6 +94,17 @@ def _count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     raise SpecError(f"{value!r} is not a count; write a whole number above 0")
+
+
+def router_mtu(path: Path) -> int:
+    """Return the MTU of the router's ports, in bytes: the path's, as far as seen.
+
+    A packet of BIG TCP bears a hop-by-hop header that never reaches a wire, but that
+    ip6_pkt_too_big() counts with each segment (skb_gso_network_seglen(), Linux 6.12): a
+    router with the hosts' MTU answers it with Packet Too Big.
+    """
+    big = any(size > _LEGACY_MAX_SIZE for size in path.link_sizes.values())
+    return path.mtu + (_HOP_BY_HOP if big else 0)
 
 
 def towards_receiver(path: Path) -> Qdisc:

@@ -33,7 +33,7 @@ class HostSettings:
 
 
 def parse_link_sizes(values: Mapping[str, object]) -> dict[str, int]:
-    """Return link sizes in bytes or segments. SpecError for a name not in LINK_SIZES."""
+    """Return link sizes, in bytes or segments; their names are of LINK_SIZES."""
     for name in values:
         if name not in LINK_SIZES:
             raise SpecError(f"{name!r} is no link size; known: {', '.join(LINK_SIZES)}")
