@@ -5,6 +5,7 @@ written or read when it is ready: what would block fails, and a failed system ca
 virtual time. Start with send_flows and receive_flows.
 """
 
+import resource
 import select
 import socket
 import time
@@ -34,6 +35,7 @@ def receive_flows(workload: Workload) -> Callable[[Connection], None]:
     """Return the work of the receiving child; it says what traffic.receive's says."""
 
     def work(pipe: Connection) -> None:
+        _allow_files()
         backlog = Path("/proc/sys/net/ipv4/tcp_max_syn_backlog")
         backlog.write_text(str(_SYN_BACKLOG))
         with ExitStack() as stack, closing(Loop()) as loop:
@@ -62,6 +64,7 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
     """
 
     def work(pipe: Connection) -> None:
+        _allow_files()
         with ExitStack() as stack, closing(Loop()) as loop:
             end = _Sender(loop, workload)
             for group, port in workload.each_flow():
@@ -78,6 +81,14 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
             report_counters(pipe, before)
 
     return work
+
+
+def _allow_files() -> None:
+    """Let this process have as many sockets as it may: a flow needs one."""
+    # Not the lab itself: mnexec closes all files there could be, and a close() of one
+    # that is not open fails.
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _ports(workload: Workload) -> Mapping[int, FlowGroup]:

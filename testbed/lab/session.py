@@ -3,7 +3,6 @@
 Read run_variant top to bottom: network, settings, captures, traffic, facts.
 """
 
-import resource
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -61,7 +60,6 @@ def run_variant(
     tells why the first flow's packets have their sizes; latency.json of transactions.
     """
     be_punctual()
-    _allow_files()
     with ExitStack() as stack:
         say("network")
         _align(conditions, _STAGE_GRID_NS)
@@ -100,9 +98,12 @@ def _apply(network: Network, variant: Variant) -> None:
     apply_settings(network.sender, variant.sender)
     apply_settings(network.receiver, variant.receiver)
     check_path(network.router)
-    apply_mtu(network.router, router_mtu(variant.path))
     for host in (network.sender, network.receiver):
         check_mtu(host, variant.path.mtu)
+    wanted = router_mtu(variant.path)
+    if wanted != variant.path.mtu:
+        apply_mtu(network.router, wanted)
+    check_mtu(network.router, wanted)
 
 
 def _start_captures(
@@ -161,12 +162,6 @@ def _transfer(ends: dict[str, Child], variant: Variant) -> dict[str, Any]:
         facts["latency"] = sent.pop("latency_ns")
     elapsed_ns = sent["end_ns"] - sent["begin_ns"]
     return {**facts, "workload": {**sent, "elapsed_ns": elapsed_ns}}
-
-
-def _allow_files() -> None:
-    """Let a process have as many sockets as it may: some thousand flows, and more."""
-    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _align(conditions: Conditions, grid_ns: int) -> None:

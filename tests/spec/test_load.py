@@ -103,7 +103,7 @@ def test_a_claim_without_a_tolerance_of_its_own_has_the_usual_one(tmp_path) -> N
         pytest.param(
             "{bytes: 1000}",
             "{bytes: 1000, speed: 1}",
-            r"mine.yaml:4: unknown key 'speed' in variant|workload; known here: bytes",
+            r"mine.yaml:4: unknown key 'speed' in workload; known here: .*bytes",
             id="unknown-key-in-workload",
         ),
         pytest.param("rtt: 1ms", "rtt: 1", r"mine.yaml:3: .*not a time", id="no-unit"),
