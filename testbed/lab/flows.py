@@ -18,12 +18,12 @@ from typing import Any
 
 from testbed.errors import InfrastructureError
 from testbed.lab.counters import count_when_told, cpu_used, report_counters
+from testbed.lab.exchange import READ_SIZE, Exchange
 from testbed.lab.loop import Loop
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
 from testbed.lab.tcp_info import sampling
 from testbed.spec.workload import FlowGroup, Workload
 
-_READ_SIZE = 256 * 1024
 #: Flows whose TCP_INFO is sampled: enough to see whether they are alike.
 _SAMPLED = 8
 #: SYNs that may wait for their ACK: all flows start within an RTT, and beyond 3/4 of
@@ -36,8 +36,7 @@ def receive_flows(workload: Workload) -> Callable[[Connection], None]:
 
     def work(pipe: Connection) -> None:
         _allow_files()
-        backlog = Path("/proc/sys/net/ipv4/tcp_max_syn_backlog")
-        backlog.write_text(str(_SYN_BACKLOG))
+        _widen_backlog()
         with ExitStack() as stack, closing(Loop()) as loop:
             end = _Receiver(loop, workload)
             for port, group in _ports(workload).items():
@@ -70,7 +69,7 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
             for group, port in workload.each_flow():
                 sock = stack.enter_context(socket.socket(FAMILIES[workload.family]))
                 set_up_sender(sock, workload, group)
-                sock.setblocking(False)  # noqa: FBT003  # its only argument
+                sock.settimeout(0)
                 end.add(sock, (address, port))
             pipe.send("ready")
             before = count_when_told(pipe)
@@ -91,6 +90,10 @@ def _allow_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def _widen_backlog() -> None:
+    Path("/proc/sys/net/ipv4/tcp_max_syn_backlog").write_text(str(_SYN_BACKLOG))
+
+
 def _ports(workload: Workload) -> Mapping[int, FlowGroup]:
     return {port: group for group, port in workload.each_flow()}
 
@@ -103,15 +106,15 @@ class _Receiver:
         self.ended = 0
         self._loop = loop
         self._workload = workload
-        self._buffer = bytearray(_READ_SIZE)
+        self._buffer = bytearray(READ_SIZE)
 
     def accept(self, listener: socket.socket, _events: int) -> None:
         sock, _address = listener.accept()
-        sock.setblocking(False)  # noqa: FBT003  # its only argument
+        sock.settimeout(0)
         if self._workload.request_size is None:
             self._loop.watch(sock, select.EPOLLIN, partial(self._read, sock))
         else:
-            peer = _Exchange(
+            peer = Exchange(
                 *(self._loop, sock, self._buffer),
                 says=self._workload.response_size or 0,
                 hears=self._workload.request_size,
@@ -119,12 +122,12 @@ class _Receiver:
             peer.listen(heard=partial(self._answer, peer), closed=self._end)
 
     def _read(self, sock: socket.socket, _events: int) -> None:
-        size = sock.recv_into(self._buffer, _READ_SIZE, socket.MSG_TRUNC)
+        size = sock.recv_into(self._buffer, READ_SIZE, socket.MSG_TRUNC)
         self.received += size
         if not size:
             self._end(sock)
 
-    def _answer(self, peer: "_Exchange") -> None:
+    def _answer(self, peer: "Exchange") -> None:
         self.received += self._workload.request_size or 0
         peer.say()
 
@@ -132,67 +135,6 @@ class _Receiver:
         self._loop.forget(sock)
         sock.close()
         self.ended += 1
-
-
-class _Exchange:
-    """One end of a connection on which two take turns, with messages of fixed sizes."""
-
-    def __init__(
-        self,
-        loop: Loop,
-        sock: socket.socket,
-        buffer: bytearray,
-        *,
-        says: int,
-        hears: int,
-    ) -> None:
-        self._loop = loop
-        self._sock = sock
-        self._buffer = buffer
-        self._message = memoryview(bytes(says))
-        self._hears = hears
-        self._unsaid = 0
-        self._unheard = hears
-
-    def listen(
-        self, heard: Callable[[], None], closed: Callable[[socket.socket], None]
-    ) -> None:
-        """Begin: call heard() after each message, closed() when the peer has closed."""
-        self._heard = heard
-        self._closed = closed
-        self._loop.watch(self._sock, select.EPOLLIN, self._ready)
-
-    def say(self) -> None:
-        """Send a message; the peer's answer is what is heard next."""
-        self._unsaid = len(self._message)
-        self._write()
-        if self._unsaid:
-            self._loop.change(self._sock, select.EPOLLOUT)
-
-    def _ready(self, _events: int) -> None:
-        if self._unsaid:
-            self._write()
-            if not self._unsaid:
-                self._loop.change(self._sock, select.EPOLLIN)
-        else:
-            self._read()
-
-    def _write(self) -> None:
-        # There is room: the message before was acknowledged, or epoll says so.
-        self._unsaid -= self._sock.send(self._message[-self._unsaid :])
-
-    def _read(self) -> None:
-        wanted = min(self._unheard, _READ_SIZE)
-        size = self._sock.recv_into(self._buffer, wanted, socket.MSG_TRUNC)
-        if not size:
-            if self._unheard != self._hears:
-                raise InfrastructureError("the peer closed within a message")
-            self._closed(self._sock)
-            return
-        self._unheard -= size
-        if not self._unheard:
-            self._unheard = self._hears
-            self._heard()
 
 
 class _Sender:
@@ -205,7 +147,7 @@ class _Sender:
         self._ended = 0
         self._latency_ns: list[int] = []
         self._message = memoryview(bytes(workload.send_size))
-        self._buffer = bytearray(_READ_SIZE)
+        self._buffer = bytearray(READ_SIZE)
 
     def add(self, sock: socket.socket, to: tuple[str, int]) -> None:
         """Add a flow; it starts after those before it."""
@@ -283,7 +225,7 @@ class _Sender:
     def _converse(self, flow: "_Flow", begin_ns: int) -> None:
         flow.account["transactions"] = 0
         flow.asked_ns = begin_ns
-        exchange = _Exchange(
+        exchange = Exchange(
             *(self._loop, flow.sock, self._buffer),
             says=self._workload.request_size or 0,
             hears=self._workload.response_size or 0,
@@ -294,7 +236,7 @@ class _Sender:
         )
         exchange.say()
 
-    def _answered(self, flow: "_Flow", exchange: _Exchange) -> None:
+    def _answered(self, flow: "_Flow", exchange: Exchange) -> None:
         now = time.time_ns()
         self._latency_ns.append(now - flow.asked_ns)
         flow.account["transactions"] += 1
