@@ -98,8 +98,9 @@ def parse_experiment(
     base = merge(defaults, _shared(section))
     if full is None:
         scale = Scale.FULL
-    elif scale is Scale.FULL:
-        base = merge(base, _only_shared(full))
+    else:
+        published = _only_shared(full)
+        base = merge(base, published) if scale is Scale.FULL else base
     variants = _parse_variants(section.raw("variants"), written, base, settings)
     names = [each.name for each in variants]
     return section.make(

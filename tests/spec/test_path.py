@@ -3,7 +3,13 @@
 import pytest
 
 from testbed.errors import SpecError
-from testbed.spec.path import Path, parse_path, towards_receiver, towards_sender
+from testbed.spec.path import (
+    Path,
+    parse_path,
+    router_mtu,
+    towards_receiver,
+    towards_sender,
+)
 
 LONG = Path(rtt=40_000_001, rate=10**9, queue=1000, loss=0.01)
 
@@ -87,3 +93,17 @@ def test_htb_has_the_queue_that_was_asked_for_below_it() -> None:
 def test_a_path_that_cannot_be_built_is_refused(values, complaint) -> None:
     with pytest.raises(SpecError, match=complaint):
         parse_path(values)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more"),
+    [
+        pytest.param({}, 0, id="as-the-kernel-has-them"),
+        pytest.param({"gso_max_size": 65536}, 0, id="64-kb"),
+        pytest.param({"gso_max_size": 185_000}, 8, id="big-tcp"),
+    ],
+)
+def test_a_router_of_big_tcp_has_room_for_its_header(sizes, more) -> None:
+    path = parse_path({"rtt": "1ms", "rate": "1gbit", "queue": 9, "link_sizes": sizes})
+
+    assert router_mtu(path) == path.mtu + more
