@@ -85,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
         return TestbedError.exit_code
     except KeyboardInterrupt:
-        told.print("testbed: interrupted; every run that had not ended is void")
+        lost = "; every run that had not ended is void"
+        told.print(f"testbed: interrupted{lost if arguments.command is _run else ''}")
         return _INTERRUPTED
 
 

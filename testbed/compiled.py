@@ -89,6 +89,13 @@ def _forget_all_but_newest(folder: Path) -> None:
         remove(home)
 
 
+def let_signals_in() -> None:
+    """Give Python the chance to handle signals, which compiled code never does.
+
+    For long loops of the model: this module is not compiled.
+    """
+
+
 def _home() -> Path:
     """Return the folder of what was compiled from these sources for this Python."""
     digest = hashlib.sha256(str(sysconfig.get_config_var("EXT_SUFFIX")).encode())

@@ -157,8 +157,9 @@ def measured_result(folder: Path, watch: Watch, workers: Executor) -> Result:
         measured.append(each)
         if each.run.variant not in asked:  # its first repeat
             watch.run(each.run, "model")
-            spec, trace = each.run.spec(), each.trace
-            asked[each.run.variant] = workers.submit(predict_or_say, spec, trace)
+            asked[each.run.variant] = workers.submit(
+                predict_or_say, each.run.spec(), each.trace, each.run.seed
+            )
     predictions = {name: _answer(future) for name, future in asked.items()}
     for each in measured:
         watch.run(each.run, "measured")

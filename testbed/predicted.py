@@ -67,20 +67,23 @@ class Unreached:
         """Return that there is no figure."""
 
 
-def predict(variant: Variant, against: Trace | None = None) -> Predicted:
+def predict(
+    variant: Variant, against: Trace | None = None, *, seed: int = 1
+) -> Predicted:
     """Return the model's prediction. SpecError where the model does not reach.
 
-    against: the trace of a run to match it with.
+    against: the trace of a run to match it with.  seed: of losses at random, which are
+    not the kernel's of the same seed.
     """
     features = features_of(variant)
-    prediction = simulate.simulate(variant, features)
+    prediction = simulate.simulate(variant, features, seed=seed)
     match = None if against is None else compare(against, prediction.trace)
     state = None
     if match and match.first_divergence and match.first_divergence.predicted:
         # Noting every packet's state would cost memory for nothing: this one is known
         # only now, and the model does the same every time.
         place = match.first_divergence.index
-        again = simulate.simulate(variant, features, watch=place)
+        again = simulate.simulate(variant, features, watch=place, seed=seed)
         state = again.watched
     return Predicted(
         variant=variant.name,
@@ -97,9 +100,9 @@ def predict(variant: Variant, against: Trace | None = None) -> Predicted:
     )
 
 
-def count(variant: Variant) -> Counted:
+def count(variant: Variant, *, seed: int = 1) -> Counted:
     """Return what takes no memory for each packet. SpecError as predict."""
-    totals = simulate.count(variant, features_of(variant))
+    totals = simulate.count(variant, features_of(variant), seed=seed)
     return Counted(
         variant=variant.name,
         counters=totals.counters,
@@ -111,9 +114,11 @@ def _attribution(shares: Mapping[Cause, float]) -> dict[str, float]:
     return {cause.value: share for cause, share in shares.items() if share}
 
 
-def predict_or_say(variant: Variant, against: Trace | None) -> Predicted | Unreached:
+def predict_or_say(
+    variant: Variant, against: Trace | None, seed: int = 1
+) -> Predicted | Unreached:
     """Return the prediction, or why the model does not reach it."""
     try:
-        return predict(variant, against)
+        return predict(variant, against, seed=seed)
     except SpecError as error:
         return Unreached(variant=variant.name, why=str(error))

@@ -85,9 +85,9 @@ def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
             id="variant",
         ),
         pytest.param(
-            ["model", "refine-tso-autosizing", "--set", "path.loss=1%"],
+            ["model", "refine-tso-autosizing", "--set", "workload.congestion=bbr"],
             2,
-            "the model does not reach loss",
+            "the model does not reach the congestion control bbr",
             id="beyond-the-model",
         ),
         pytest.param(

@@ -88,6 +88,9 @@ def _topo(name: str, path: Path) -> Any:  # Mininet has no types
         topo = module.topos[name]
     except (ModuleNotFoundError, AttributeError, KeyError) as error:
         raise SpecError(f"there is no topology {name!r} in topologies/") from error
+    marks = {}
+    if path.ce_threshold is not None:
+        marks["ce_threshold"] = format_time(path.ce_threshold)
     return topo(
         rtt=format_time(path.rtt),
         rate=format_rate(path.rate),
@@ -97,6 +100,7 @@ def _topo(name: str, path: Path) -> Any:  # Mininet has no types
         shaper=path.shaper,
         discipline=path.discipline,
         burst=path.burst,
+        **marks,
     )
 
 

@@ -80,6 +80,24 @@ class Acks:
     def send(self, *, fin: bool = False) -> None:
         """Send an ACK: tcp_send_ack(), tcp_select_window()."""
         sock = self._sock
+        packet = self._begin(sock.rcv_nxt)
+        packet.fin = fin
+        self._leave_quickack()
+        sock.scheduled = sock.pushed = sock.now = False
+        self._cpu.cancel(self._delack)
+        self._transmit(packet)
+
+    def send_prior(self, ack: int) -> None:
+        """Send an ACK of less than has come, which leaves another to be sent."""
+        self._transmit(self._begin(ack))
+
+    def is_delayed(self) -> bool:
+        """Tell whether an ACK waits for its timer: ICSK_ACK_TIMER."""
+        return bool(self._delack.serial)
+
+    def _begin(self, ack: int) -> Packet:
+        """Return an ACK, with the window that it offers, and all that is sacked."""
+        sock = self._sock
         current = sock.receive_window()
         window = sock.select_window()
         unit = 1 << sock.rcv_wscale
@@ -87,9 +105,6 @@ class Acks:
             window = -(-current // unit) * unit
         sock.rcv_wnd = window
         sock.rcv_wup = sock.rcv_nxt
-        self._leave_quickack()
-        sock.scheduled = sock.pushed = sock.now = False
-        self._cpu.cancel(self._delack)
         if self._compressed:
             self._compressed = 0
             self._cpu.cancel(self._compressing)
@@ -97,12 +112,12 @@ class Acks:
         packet.sacks = sacks = sock.ofo.sacks()
         if sacks:
             packet.header += SACK_OPTION + SACK_BLOCK * len(sacks)
-        packet.ack = sock.rcv_nxt
-        packet.fin = fin
+        packet.ack = ack
+        packet.ece = sock.demand_cwr
         packet.window = min(window, MAX_SCALED << sock.rcv_wscale) // unit * unit
         packet.tsval = self._cpu.clock // NS_PER_MS
         packet.tsecr = sock.ts_recent
-        self._transmit(packet)
+        return packet
 
     def _leave_quickack(self) -> None:
         # As tcp_dec_quickack_mode() does.

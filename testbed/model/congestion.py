@@ -11,8 +11,14 @@ from testbed.model.sock import TcpSock
 class CongestionControl(Protocol):
     """What the ACK path asks of a congestion control."""
 
+    def begin(self, sock: TcpSock) -> None:
+        """Learn that the connection is established."""
+
     def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
         """Learn the round-trip time of the packet acknowledged last."""
+
+    def in_ack_event(self, sock: TcpSock) -> None:
+        """Learn what an ACK has delivered, where ECN was agreed on."""
 
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
         """Grow cwnd for acked segments."""
@@ -20,8 +26,17 @@ class CongestionControl(Protocol):
     def ssthresh(self, sock: TcpSock) -> int:
         """Return what cwnd is to become after a loss."""
 
+    def recovers(self, sock: TcpSock) -> None:
+        """Learn that repairing a loss begins, after ssthresh() or without it."""
+
+    def timed_out(self, sock: TcpSock) -> None:
+        """Learn, after ssthresh(), of a timeout before cwnd shrinks for it."""
+
     def lost(self, sock: TcpSock, now_ns: int) -> None:
         """Learn that a timeout has begun everything anew."""
+
+    def undo_cwnd(self, sock: TcpSock) -> int:
+        """Return what cwnd is when it turns out that nothing was lost."""
 
 
 def slow_start(sock: TcpSock, acked: int) -> int:
@@ -44,7 +59,35 @@ def cong_avoid_ai(sock: TcpSock, every: int, acked: int) -> None:
         sock.snd_cwnd += more
 
 
-class Reno:
+class LossBased:
+    """What is the same in all that care for losses only: marks count as losses."""
+
+    __slots__ = ()
+
+    def begin(self, sock: TcpSock) -> None:
+        """Have nothing to prepare."""
+
+    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
+        """Look at no round-trip time."""
+
+    def in_ack_event(self, sock: TcpSock) -> None:
+        """Look at no marks."""
+
+    def recovers(self, sock: TcpSock) -> None:
+        """Have reduced cwnd already."""
+
+    def timed_out(self, sock: TcpSock) -> None:
+        """Have reduced cwnd already."""
+
+    def lost(self, sock: TcpSock, now_ns: int) -> None:
+        """Keep nothing that a timeout could change."""
+
+    def undo_cwnd(self, sock: TcpSock) -> int:
+        """Return what cwnd was: tcp_reno_undo_cwnd()."""
+        return max(sock.snd_cwnd, sock.prior_cwnd)
+
+
+class Reno(LossBased):
     """Slow start, then a segment a round trip.
 
     stretch_acks: whether all segments of a stretch ACK count, beyond slow start.
@@ -54,9 +97,6 @@ class Reno:
 
     def __init__(self, *, stretch_acks: bool = True) -> None:
         self._stretch_acks = stretch_acks
-
-    def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
-        """Reno does not look at round-trip times."""
 
     def cong_avoid(self, sock: TcpSock, now_ns: int, acked: int) -> None:
         """Grow cwnd: tcp_reno_cong_avoid()."""
@@ -72,6 +112,3 @@ class Reno:
     def ssthresh(self, sock: TcpSock) -> int:
         """Return half of cwnd: tcp_reno_ssthresh()."""
         return max(sock.snd_cwnd >> 1, 2)
-
-    def lost(self, sock: TcpSock, now_ns: int) -> None:
-        """Reno keeps nothing that a timeout could change."""

@@ -9,14 +9,20 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from testbed.compiled import let_signals_in
+from testbed.errors import SpecError
 from testbed.model.events import EventQueue
 from testbed.model.packet import Packet
+from testbed.units import NS_PER_S
 
 Work = Callable[[], None]
 Handler = Callable[[Packet], None]
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 _FAILED_SYSCALL_NS = 1_000
+#: Of virtual time: a million samples at the usual rate, some hundred MB.
+_LONGEST_NS = 1_000 * NS_PER_S
+_BREATHE_EVERY = 1_000
 #: Timers that were moved or cancelled stay in the queue until there are so many.
 _MOST_STALE = 100
 
@@ -85,6 +91,7 @@ class Cpu:
 
     __slots__ = (
         "_backlog",
+        "_began",
         "_busy",
         "_fire_ns",
         "_in_interrupt",
@@ -101,7 +108,7 @@ class Cpu:
     )
 
     def __init__(self, machine: Machine, now: int) -> None:
-        self._now = now
+        self._now = self._began = now
         self._tick = machine.tick
         self.clock = now - now % machine.tick
         self._min_delta = machine.min_delta
@@ -124,7 +131,9 @@ class Cpu:
         """
         if not self._busy:
             tick = self._tick
-            self.spend(times * tick - self._now % tick)
+            self.spend(tick - self._now % tick)
+            for _ in range(times - 1):
+                self.spend(tick - self._now % tick)
         return self.clock
 
     def spend(self, time_ns: int) -> None:
@@ -188,9 +197,21 @@ class Cpu:
         """Have a process run when interrupts and softirqs are done."""
         self._runnable.append(process)
 
+    def wake_first(self, process: Work) -> None:
+        """Have a process run before the others: one that has had less of the CPU.
+
+        measured: in d10m6 of tests/system/test_marks.py, where a reader acknowledges
+        before the capture has copied what came.
+        """
+        self._runnable.appendleft(process)
+
     def run(self) -> None:
-        """Run until no timer and no process is left."""
+        """Run until no timer and no process is left.
+
+        Raises SpecError if that takes more than _LONGEST_NS.
+        """
         runnable, heap = self._runnable, self._timers.heap
+        interrupts = 0
         while runnable or heap:
             while runnable:
                 runnable.popleft()()
@@ -198,6 +219,15 @@ class Cpu:
                 self._now = now = max(self._now, self._fire_ns)
                 self.clock = now - now % self._tick
                 self._interrupt()
+                interrupts += 1
+                if not interrupts % _BREATHE_EVERY:
+                    self._breathe()
+
+    def _breathe(self) -> None:
+        let_signals_in()
+        if self._now - self._began > _LONGEST_NS:
+            seconds = _LONGEST_NS // NS_PER_S
+            raise SpecError(f"it takes more than {seconds} s: the model stops there")
 
     def _program(self) -> None:
         """Set the clock's timer to when the first timer's slack ends."""

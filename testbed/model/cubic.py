@@ -3,7 +3,7 @@
 Source: net/ipv4/tcp_cubic.c, Linux 6.12, with the kernel's names.
 """
 
-from testbed.model.congestion import cong_avoid_ai, slow_start
+from testbed.model.congestion import LossBased, cong_avoid_ai, slow_start
 from testbed.model.cpu import NS_PER_MS, NS_PER_US
 from testbed.model.sock import TcpSock
 
@@ -46,7 +46,7 @@ def cubic_root(value: int) -> int:
     return (root * 341) >> 10
 
 
-class Cubic:
+class Cubic(LossBased):
     """struct bictcp.
 
     gso_max_size: sk_gso_max_size.  paced: sk_pacing_status is set.  stretch_acks: as
@@ -90,6 +90,10 @@ class Cubic:
         self.found = False
         self.sample_cnt = self.round_start = self.end_seq = self.last_ack = 0
         self.curr_rtt = _NO_DELAY
+
+    def begin(self, sock: TcpSock) -> None:
+        """Forget what a lost SYN taught: cubictcp_init()."""
+        self._reset()
 
     def pkts_acked(self, sock: TcpSock, now_ns: int, rtt_us: int) -> None:
         """Learn a round-trip time; leave slow start if it grew: cubictcp_acked()."""

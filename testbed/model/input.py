@@ -66,20 +66,39 @@ class Input:
         self._locked = locked
         self._writeable = writeable
 
-    def established(self, packet: Packet) -> None:
-        """Take the SYN-ACK: the first round-trip time, window and pacing rate."""
+    def established(self, packet: Packet, *, timeouts: int = 0) -> None:
+        """Take the SYN-ACK: the first round-trip time, window and pacing rate.
+
+        timeouts: how often the SYN was sent again.
+        """
         sock = self._sock
         sock.tcp_clock_cache = self._cpu.clock
         sock.snd_wnd = sock.max_window = packet.window
         sock.delivered = 1  # the SYN
+        sock.ecn_ok = sock.ecn_ok and packet.ece and not packet.cwr
+        if timeouts:
+            self._remember_timeouts(timeouts)
+        self._congestion.begin(sock)
         sock.rcv_tsecr = packet.tsecr
         sock.snd_cwnd_stamp = self._cpu.clock // NS_PER_MS
         self._output.ts_recent = packet.tsval
         rtt_us = self._cpu.clock // NS_PER_US - sock.tcp_wstamp_ns // NS_PER_US
+        if timeouts:  # Karn's algorithm: only the timestamp tells
+            elapsed_ms = self._cpu.clock // NS_PER_MS - packet.tsecr
+            rtt_us = max(elapsed_ms, 1) * NS_PER_US
         learn_rtt(sock, rtt_us, rtt_us)
         self._set_pacing_rate()
         if not self._locked:
             self._expand_sndbuf()
+
+    def _remember_timeouts(self, timeouts: int) -> None:
+        # What tcp_enter_loss() did, and tcp_init_transfer() leaves of it.
+        sock = self._sock
+        sock.snd_ssthresh = self._congestion.ssthresh(sock)
+        self._congestion.timed_out(sock)
+        sock.total_retrans = timeouts
+        if timeouts > 1:
+            sock.snd_cwnd = 1
 
     def ack(self, packet: Packet) -> None:
         """Take an ACK, and send what it allows."""
@@ -95,6 +114,8 @@ class Input:
             rtt_us = learn_rtts(sock, news)
             if rtt_us >= 0:
                 self._congestion.pkts_acked(sock, sock.tcp_clock_cache, rtt_us)
+            if sock.ecn_ok:
+                self._learn_marks(news, sock.delivered - delivered)
             rexmit = self._judge(packet, news, prior_una)
             if news.set_xmit_timer:
                 self._retransmit.set_timer()
@@ -105,6 +126,11 @@ class Input:
         if sock.write_queue:
             self._output.write_xmit(Nagle.ON)
         self.check_space()
+
+    def _learn_marks(self, news: News, delivered: int) -> None:
+        if news.ece:
+            self._sock.delivered_ce += delivered
+        self._congestion.in_ack_event(self._sock)
 
     def _learn(self, packet: Packet) -> News:
         """Learn the window, what is acknowledged and what is sacked."""
@@ -126,10 +152,13 @@ class Input:
         else:
             news = News()
         news.una_advanced, news.win_update = advanced, win_update
+        news.ece = packet.ece and sock.ecn_ok
         return news
 
     def _learn_without_queue(self, packet: Packet, news: News, prior_una: int) -> None:
         """Learn of what came twice after all is acknowledged: no_queue of tcp_ack()."""
+        if self._sock.ecn_ok:
+            self._learn_marks(news, 0)
         if news.dsacking:
             self._recovery.alert(news, prior_una)
         if self._sock.tlp_high_seq:

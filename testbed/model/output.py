@@ -10,6 +10,7 @@ from typing import Protocol
 
 from testbed.model import rules, sizing
 from testbed.model.cpu import NS_PER_MS, Cpu, Timer
+from testbed.model.ecn import WITHOUT_ECN, Ecn, mark_data
 from testbed.model.features import Features, Sizing
 from testbed.model.packet import (
     IP_HEADERS,
@@ -68,6 +69,7 @@ class Output:
         "_check_space",
         "_congested",
         "_cpu",
+        "_ecn",
         "_family",
         "_features",
         "_header",
@@ -94,6 +96,7 @@ class Output:
         family: int,
         transmit: Callable[[Packet], bool],
         sent: Callable[[Cause], None],
+        ecn: Ecn = WITHOUT_ECN,
     ) -> None:
         self._sock = sock
         self._cpu = cpu
@@ -101,6 +104,8 @@ class Output:
         self._features = features
         by_sendmsg = features.sizing is Sizing.SENDMSG
         self._built_by = Cause.AUTOSIZE if by_sendmsg else Cause.HALF_WINDOW
+        self._ecn = ecn
+        sock.ecn_ok = ecn.is_asked_for()
         self._pacing = pacing
         self._pacing_timer = Timer(self._tsq_handler)
         self._family = family
@@ -153,15 +158,27 @@ class Output:
         self._sock.tcp_clock_cache = self._cpu.paid_clock()
         return self._sock.packets_out
 
-    def send_bare(self, *, syn: bool = False) -> None:
+    def send_syn(self, *, again: bool) -> None:
+        """Send a SYN, which asks for ECN only once: RFC 3168, section 6.1.1.1."""
+        sock = self._sock
+        packet = self._bare(self._header + SYN_OPTIONS)
+        packet.syn = True
+        packet.again = again
+        packet.ece = packet.cwr = sock.ecn_ok and not again
+        self._transmit(packet)
+
+    def send_bare(self) -> None:
         """Send a packet with neither payload nor FIN."""
+        self._transmit(self._bare(self._header))
+
+    def _bare(self, header: int) -> Packet:
         sock = self._sock
         sock.tcp_clock_cache = self._cpu.paid_clock()
         sock.tcp_wstamp_ns = max(sock.tcp_wstamp_ns, sock.tcp_clock_cache)
-        packet = Packet(sock.snd_nxt, 0, 1, self._header + (SYN_OPTIONS if syn else 0))
-        packet.syn = syn
+        packet = Packet(sock.snd_nxt, 0, 1, header)
+        packet.ect = self._ecn.needed and sock.ecn_ok
         self._stamp(packet)
-        self._transmit(packet)
+        return packet
 
     def done(self, packet: Packet) -> None:
         """Take back a packet that has left the host: tcp_wfree()."""
@@ -304,15 +321,7 @@ class Output:
         prior = sock.tcp_wstamp_ns
         sock.tcp_wstamp_ns = max(prior, sock.tcp_clock_cache)
         skb.tstamp_ns = sock.tcp_wstamp_ns
-        header = self._header
-        if skb.length + TCP_HEADER > _IPV6_MAXPLEN and self._family == _IPV6:
-            header += _JUMBO_OPTION
-        packet = Packet(skb.seq, skb.length, skb.pcount, header)
-        packet.fin = skb.fin
-        packet.overhead = skb.overhead
-        packet.skb = skb
-        packet.again = skb.end_seq <= sock.snd_nxt
-        self._stamp(packet)
+        packet = self._packet_of(skb)
         sock.sk_wmem_alloc += skb.truesize
         skb.clones += 1
         if skb.length:
@@ -325,6 +334,21 @@ class Output:
         self._pace(skb.length, prior)
         return True
 
+    def _packet_of(self, skb: Skb) -> Packet:
+        """Return a clone with headers."""
+        header = self._header
+        if skb.length + TCP_HEADER > _IPV6_MAXPLEN and self._family == _IPV6:
+            header += _JUMBO_OPTION
+        packet = Packet(skb.seq, skb.length, skb.pcount, header)
+        packet.fin = skb.fin
+        packet.overhead = skb.overhead
+        packet.skb = skb
+        packet.again = skb.end_seq <= self._sock.snd_nxt
+        if self._sock.ecn_ok:
+            mark_data(self._sock, packet, needed=self._ecn.needed)
+        self._stamp(packet)
+        return packet
+
     def _stamp(self, packet: Packet) -> None:
         packet.edt_ns = self._sock.tcp_wstamp_ns
         packet.tsval = packet.edt_ns // NS_PER_MS
@@ -333,9 +357,12 @@ class Output:
     def _pace(self, length: int, prior_wstamp: int) -> None:
         # As in tcp_update_skb_after_send(): a late packet earns up to half its time.
         sock = self._sock
-        if self._pacing is Pacing.NONE or sock.data_segs_out < _UNPACED_SEGS:
+        rate = sock.sk_pacing_rate
+        if self._pacing is Pacing.NONE or not rate:
             return
-        length_ns = length * NS_PER_S // sock.sk_pacing_rate
+        if sock.data_segs_out < _UNPACED_SEGS:
+            return
+        length_ns = length * NS_PER_S // rate
         credit = sock.tcp_wstamp_ns - prior_wstamp
         sock.tcp_wstamp_ns += length_ns - min(length_ns // 2, credit)
 

@@ -75,6 +75,8 @@ class Packet:
     Sequence numbers as in a Trace: 0 is the first byte of payload; a FIN takes a place
     behind it.  header: bytes of IP and TCP header.  tsval, tsecr: ms.  edt_ns: when it
     may leave.  sacks: the blocks of a SACK option, as (start, end), the newest first.
+    ect, ce: its IP header says that it is ECN-capable, that it met congestion.  ece,
+    cwr: its TCP header says that such a packet came, that cwnd was reduced for one.
     skb: of what it is a clone, None for a packet without payload or FIN.  overhead: of
     its skb.  again: it was sent before.
     """
@@ -82,6 +84,10 @@ class Packet:
     __slots__ = (
         "ack",
         "again",
+        "ce",
+        "cwr",
+        "ece",
+        "ect",
         "edt_ns",
         "fin",
         "header",
@@ -112,7 +118,7 @@ class Packet:
         self.overhead = SKB_OVERHEAD
         self.syn = False
         self.fin = False
-        self.again = False
+        self.ect = self.ce = self.ece = self.cwr = self.again = False
 
     def wire_bytes(self) -> int:
         """Return qdisc_pkt_len: payload, and every segment's headers."""

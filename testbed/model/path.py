@@ -1,5 +1,6 @@
 """What holds packets back: fq on the sender's device, netem on the router's ports."""
 
+import random
 from collections import deque
 from collections.abc import Callable
 
@@ -12,7 +13,7 @@ _BITS = 8
 #: q->timer_slack in fq_init(), net/sched/sch_fq.c.
 FQ_TIMER_SLACK_NS = 10 * NS_PER_US
 #: tc rounds times down to this: PSCHED_SHIFT, include/net/pkt_sched.h.
-_PSCHED_TICK_NS = 64
+PSCHED_TICK_NS = 64
 
 
 class Fq:
@@ -55,6 +56,26 @@ class Fq:
                 self._cpu.start(self._timer, due, FQ_TIMER_SLACK_NS)
 
 
+class Loss:
+    """Loses packets at random, each for itself; a GSO packet is one.
+
+    The kernel's own random numbers are others, so only the share is the kernel's.
+    Source: net/sched/sch_netem.c, loss_event(), 6.12.
+    """
+
+    __slots__ = ("_hand_on", "_random", "_share")
+
+    def __init__(self, hand_on: Hand, share: float, rng: random.Random) -> None:
+        self._hand_on = hand_on
+        self._share = share
+        self._random = rng
+
+    def enqueue(self, packet: Packet) -> None:
+        """Hand a packet on, or lose it."""
+        if self._random.random() >= self._share:
+            self._hand_on(packet)
+
+
 class Netem:
     """A delay and a rate, FIFO: one direction of the path.
 
@@ -67,7 +88,7 @@ class Netem:
     def __init__(self, cpu: Cpu, hand_on: Hand, delay: int, rate: int, limit: int):
         self._cpu = cpu
         self._hand_on = hand_on
-        self._delay = delay - delay % _PSCHED_TICK_NS
+        self._delay = delay - delay % PSCHED_TICK_NS
         self._rate = rate // _BITS
         self._limit = limit
         self._queue: deque[tuple[int, Packet]] = deque()

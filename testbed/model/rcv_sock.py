@@ -22,7 +22,8 @@ class RcvSock:
 
     mss: advmss, which the timestamp option has shortened.  rmem: tcp_rmem.  rcvbuf:
     SO_RCVBUF, None for autotuning.  skb_overhead: as in Features.
-    rtt_us, srtt_us: times 8.  copied_seq: what the process has read.
+    rtt_us, srtt_us: times 8.  copied_seq: what the process has read.  ecn_ok,
+    demand_cwr: TCP_ECN_OK and TCP_ECN_DEMAND_CWR of ecn_flags.
     """
 
     __slots__ = (
@@ -31,6 +32,8 @@ class RcvSock:
         "ato_max",
         "copied_seq",
         "delack_ms",
+        "demand_cwr",
+        "ecn_ok",
         "fin",
         "locked",
         "lrcvtime_ms",
@@ -75,6 +78,7 @@ class RcvSock:
         # An ACK is due; at once; it was asked for by a short segment.
         self.scheduled = self.now = self.pushed = False
         self.fin = False
+        self.ecn_ok = self.demand_cwr = False
         self.quick = self.ato = self.lrcvtime_ms = self.delack_ms = 0
         self.ato_max = ATO_MIN_MS
         self.rcv_nxt = self.rcv_wup = self.copied_seq = 0
@@ -121,6 +125,16 @@ class RcvSock:
     def in_quickack_mode(self) -> bool:
         """Tell whether each packet has an ACK; a FIN ends that: tcp_fin()."""
         return self.quick > 0 and not self.fin
+
+    def grant_quickacks(self, most: int) -> None:
+        """Have the next packets acknowledged one by one: tcp_incr_quickack()."""
+        window = self.rcv_wnd // (2 * self.rcv_mss) or 2
+        self.quick = max(self.quick, min(window, most))
+
+    def enter_quickack_mode(self, most: int) -> None:
+        """Acknowledge at once for a while: tcp_enter_quickack_mode()."""
+        self.grant_quickacks(most)
+        self.ato = ATO_MIN_MS
 
     def receive_window(self) -> int:
         """Return what is left of the window offered: tcp_receive_window()."""

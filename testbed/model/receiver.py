@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from testbed.model.acks import Acks
 from testbed.model.cpu import NS_PER_MS, NS_PER_US, Cpu
+from testbed.model.ecn import WITHOUT_ECN, Echo, Ecn
 from testbed.model.packet import SYN_OPTIONS, Packet
 from testbed.model.rcv_sock import ATO_MIN_MS, MAX_SCALED, RcvSock
 from testbed.model.reader import Reader
@@ -22,12 +23,15 @@ _US_PER_MS = 1000
 class Receiver:
     """A socket, its ACKs, and the process that reads from it.
 
-    transmit: takes each ACK.  header: bytes of IP and TCP header of one.
+    transmit: takes each ACK.  header: bytes of IP and TCP header of one.  ecn: what
+    the two hosts think of it.
     """
 
     __slots__ = (
         "_acks",
         "_cpu",
+        "_echo",
+        "_ecn",
         "_header",
         "_reader",
         "_replied_us",
@@ -42,13 +46,16 @@ class Receiver:
         cpu: Cpu,
         header: int,
         transmit: Callable[[Packet], None],
+        ecn: Ecn = WITHOUT_ECN,
     ) -> None:
         self.sock = sock
+        self._ecn = ecn
         self._cpu = cpu
         self._header = header
         self._transmit = transmit
         self._acks = Acks(sock, cpu=cpu, header=header, transmit=transmit)
         self._reader = Reader(sock, cpu=cpu, acks=self._acks)
+        self._echo = Echo(sock, self._acks, needed=ecn.needed)
         self._replied_us = 0
 
     def receive(self, packet: Packet) -> None:
@@ -70,6 +77,7 @@ class Receiver:
         self._replied_us = self._cpu.clock // NS_PER_US
         reply = Packet(0, 0, 1, self._header + SYN_OPTIONS)
         reply.syn = True
+        reply.ece = sock.ecn_ok = self._ecn.is_granted(packet)
         reply.window = min(sock.rcv_wnd, MAX_SCALED)
         reply.tsval = self._cpu.clock // NS_PER_MS
         reply.tsecr = sock.ts_recent
@@ -87,6 +95,8 @@ class Receiver:
         sock, now = self.sock, self._cpu.paid_clock()
         if packet.seq <= sock.rcv_wup:
             sock.ts_recent = packet.tsval
+        if packet.cwr:
+            self._echo.accept_cwr(packet)
         self._measure_rtt_by_timestamp(packet, now)
         sock.ofo.forget_twice()
         end = packet.seq + packet.length + packet.fin
@@ -110,7 +120,7 @@ class Receiver:
         if sock.ofo:
             for buffer in sock.ofo.take(sock.rcv_nxt):
                 self._queue(buffer)
-            sock.now = not sock.ofo  # RFC 5681, section 4.2: the gap is filled
+            sock.now = sock.now or not sock.ofo  # RFC 5681, 4.2: the gap is filled
         self._reader.wake()
 
     def _queue(self, buffer: Buffer) -> None:
@@ -123,18 +133,14 @@ class Receiver:
         """Take what is there already: acknowledge it at once."""
         sock = self.sock
         sock.ofo.came_twice(start, end)
-        self._quickacks()
-        sock.ato = ATO_MIN_MS
+        sock.enter_quickack_mode(_MAX_QUICKACKS)
         sock.scheduled = True
-
-    def _quickacks(self) -> None:
-        sock = self.sock
-        most = sock.rcv_wnd // (2 * sock.rcv_mss) or 2
-        sock.quick = max(sock.quick, min(most, _MAX_QUICKACKS))
 
     def _take_early(self, packet: Packet, end: int) -> None:
         """Take what lies beyond a gap: tcp_data_queue_ofo()."""
         sock = self.sock
+        if sock.ecn_ok:
+            self._echo.check_ce(packet)
         self._measure_rcv_mss(packet)
         sock.scheduled = True
         if sock.ofo and sock.ofo.crowds_block(packet.seq, end):
@@ -148,6 +154,8 @@ class Receiver:
         self._measure_rcv_mss(packet)
         self._measure_rtt(now)
         self._adapt_delay(now // NS_PER_MS)
+        if self.sock.ecn_ok:
+            self._echo.check_ce(packet)
         if packet.length >= _GROWS_FROM:
             self._grow_window(packet)
 
@@ -194,7 +202,7 @@ class Receiver:
     def _adapt_delay(self, jiffies: int) -> None:
         sock = self.sock
         if not sock.ato:
-            self._quickacks()
+            sock.grant_quickacks(_MAX_QUICKACKS)
             sock.ato = ATO_MIN_MS
         else:
             gap = jiffies - sock.lrcvtime_ms

@@ -141,6 +141,7 @@ class Recovery:
             if not ece:
                 sock.prior_ssthresh = sock.current_ssthresh()
             self._init_cwnd_reduction()
+        self._congestion.recovers(sock)
         sock.ca_state = CaState.RECOVERY
 
     def enter_cwr(self) -> None:
@@ -165,6 +166,7 @@ class Recovery:
             sock.prior_ssthresh = sock.current_ssthresh()
             sock.prior_cwnd = sock.snd_cwnd
             sock.snd_ssthresh = self._congestion.ssthresh(sock)
+            self._congestion.timed_out(sock)
             self._init_undo()
         sock.snd_cwnd = sock.in_flight() + 1
         sock.snd_cwnd_cnt = 0
@@ -175,6 +177,7 @@ class Recovery:
         sock.ca_state = CaState.LOSS
         sock.high_seq = sock.snd_nxt
         sock.tlp_high_seq = 0
+        sock.queue_cwr = sock.ecn_ok
         sock.frto = new_recovery or bool(sock.icsk_retransmits)
 
     def _mark_lost_at_timeout(self) -> None:
@@ -233,6 +236,7 @@ class Recovery:
         sock.prior_cwnd = sock.snd_cwnd
         sock.prr_delivered = sock.prr_out = 0
         sock.snd_ssthresh = self._congestion.ssthresh(sock)
+        sock.queue_cwr = sock.ecn_ok
 
     def _end_cwnd_reduction(self) -> None:
         sock = self._sock
@@ -295,8 +299,10 @@ class Recovery:
                 skb.lost = False
             sock.lost_out = 0
         if sock.prior_ssthresh:
-            sock.snd_cwnd = max(sock.snd_cwnd, sock.prior_cwnd)
-            sock.snd_ssthresh = max(sock.snd_ssthresh, sock.prior_ssthresh)
+            sock.snd_cwnd = self._congestion.undo_cwnd(sock)
+            if sock.prior_ssthresh > sock.snd_ssthresh:
+                sock.snd_ssthresh = sock.prior_ssthresh
+                sock.queue_cwr = False
         sock.snd_cwnd_stamp = sock.tcp_clock_cache // NS_PER_MS
         sock.undo_marker = None
         sock.rack.advanced = True

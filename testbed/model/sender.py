@@ -5,13 +5,15 @@ from collections.abc import Callable
 from testbed.model.congestion import CongestionControl, Reno
 from testbed.model.cpu import Cpu
 from testbed.model.cubic import Cubic
+from testbed.model.dctcp import Dctcp
 from testbed.model.features import Features
+from testbed.model.handshake import Handshake
 from testbed.model.input import Input
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Packet
 from testbed.model.recovery import Recovery
 from testbed.model.retransmit import Retransmit
-from testbed.model.settings import Tuning, mss_option_of, tuning_of
+from testbed.model.settings import Tuning, ecn_of, mss_option_of, tuning_of
 from testbed.model.sock import TcpSock
 from testbed.model.writer import Writer
 from testbed.model.xmit_timer import XmitTimer
@@ -26,7 +28,7 @@ class Sender:
     the size of each packet of new data.
     """
 
-    __slots__ = ("input", "output", "sock", "writer")
+    __slots__ = ("handshake", "input", "output", "sock", "writer")
 
     def __init__(
         self,
@@ -47,9 +49,11 @@ class Sender:
             features=features,
             pacing=pacing,
             family=work.family,
+            ecn=ecn_of(variant),
             transmit=transmit,
             sent=sent,
         )
+        self.handshake = Handshake(cpu, self.output)
         self.writer = Writer(
             self.sock,
             workload=work,
@@ -98,7 +102,8 @@ class Sender:
 
     def _take(self, packet: Packet) -> None:
         if packet.syn:
-            self.input.established(packet)
+            self.handshake.answered()
+            self.input.established(packet, timeouts=self.handshake.timeouts)
             self.output.send_bare()
             return
         self.input.ack(packet)
@@ -117,6 +122,8 @@ def _congestion(
 ) -> CongestionControl:
     if name == "reno":
         return Reno(stretch_acks=features.stretch_acks)
+    if name == "dctcp":
+        return Dctcp()
     return Cubic(
         gso_max_size=tuning.gso_max_size,
         paced=pacing is not Pacing.NONE,

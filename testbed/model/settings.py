@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from testbed.errors import SpecError
-from testbed.model.packet import IP_HEADERS, TCP_HEADER
+from testbed.model.ecn import Ecn
+from testbed.model.packet import ETHERNET_HEADER, IP_HEADERS, TCP_HEADER
 from testbed.spec.experiment import Variant
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
@@ -13,26 +14,26 @@ from testbed.spec.settings import HostSettings
 #: MAX_TCP_HEADER where no tunnel and no wireless is configured: 64 * ceil(160 / 64).
 MAX_TCP_HEADER = 192
 _TCP_HEADER_ALONE = 20
-#: The sysctls the model honours, with the defaults of 6.12.
-_SYSCTLS: Mapping[str, str] = MappingProxyType(
+_INT_MAX = (1 << 31) - 1
+#: The sysctls the model honours: the defaults of 6.12, and the least and the most that
+#: its kernel takes: net/ipv4/sysctl_net_ipv4.c.
+_SYSCTLS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
-        "net.ipv4.tcp_limit_output_bytes": "1048576",
-        "net.ipv4.tcp_min_tso_segs": "2",
-        "net.ipv4.tcp_tso_win_divisor": "3",
-        "net.ipv4.tcp_tso_rtt_log": "9",
-        "net.ipv4.tcp_pacing_ss_ratio": "200",
-        "net.ipv4.tcp_pacing_ca_ratio": "120",
-        "net.ipv4.tcp_autocorking": "1",
-        "net.ipv4.tcp_wmem": "4096 16384 4194304",
-        "net.ipv4.tcp_rmem": "4096 131072 6291456",
+        "net.ipv4.tcp_limit_output_bytes": ("1048576", 0, _INT_MAX),
+        "net.ipv4.tcp_min_tso_segs": ("2", 1, 255),
+        "net.ipv4.tcp_tso_win_divisor": ("3", 0, 255),
+        "net.ipv4.tcp_tso_rtt_log": ("9", 0, 31),
+        "net.ipv4.tcp_pacing_ss_ratio": ("200", 0, 1000),
+        "net.ipv4.tcp_pacing_ca_ratio": ("120", 0, 1000),
+        "net.ipv4.tcp_autocorking": ("1", 0, 1),
+        "net.ipv4.tcp_ecn": ("2", 0, 2),
+        "net.ipv4.tcp_wmem": ("4096 16384 4194304", 1, _INT_MAX),
+        "net.ipv4.tcp_rmem": ("4096 131072 6291456", 2304, _INT_MAX),
     }
-)
-_GSO_SIZE: Mapping[int, str] = MappingProxyType(
-    {4: "gso_ipv4_max_size", 6: "gso_max_size"}
 )
 _GSO_MAX_SIZE = 65536
 _GSO_MAX_SEGS = 65535
-CONGESTION_CONTROLS = ("cubic", "reno")
+CONGESTION_CONTROLS = ("cubic", "reno", "dctcp")
 _FQ_OPTIONS = {"flow_limit"}
 
 
@@ -65,7 +66,7 @@ def tuning_of(variant: Variant) -> Tuning:
     pacing_rate = variant.workload.pacing_rate
     return Tuning(
         mss=mss_of(variant),
-        gso_max_size=sizes.get(_GSO_SIZE[family], _GSO_MAX_SIZE) - (MAX_TCP_HEADER + 1),
+        gso_max_size=_gso_max_size(sizes, family) - (MAX_TCP_HEADER + 1),
         gso_max_segs=sizes.get("gso_max_segs", _GSO_MAX_SEGS),
         limit_output_bytes=sysctls["tcp_limit_output_bytes"][0],
         min_tso_segs=sysctls["tcp_min_tso_segs"][0],
@@ -76,6 +77,15 @@ def tuning_of(variant: Variant) -> Tuning:
         autocorking=bool(sysctls["tcp_autocorking"][0]),
         wmem=sysctls["tcp_wmem"],
         max_pacing_rate=None if pacing_rate is None else pacing_rate // 8,
+    )
+
+
+def ecn_of(variant: Variant) -> Ecn:
+    """Return what the two hosts of a variant think of ECN."""
+    return Ecn(
+        sender=sysctls_of(variant.sender)["tcp_ecn"][0],
+        receiver=sysctls_of(variant.receiver)["tcp_ecn"][0],
+        needed=variant.workload.congestion == "dctcp",
     )
 
 
@@ -95,9 +105,20 @@ def sysctls_of(host: HostSettings) -> dict[str, tuple[int, ...]]:
     if unknown:
         raise SpecError(f"the model does not know {unknown[0]}")
     return {
-        name.rsplit(".", 1)[1]: tuple(int(word) for word in text.split())
-        for name, text in {**_SYSCTLS, **host.sysctls}.items()
+        name.rsplit(".", 1)[1]: _numbers(name, host.sysctls.get(name, default))
+        for name, (default, _least, _most) in _SYSCTLS.items()
     }
+
+
+def _numbers(name: str, text: str) -> tuple[int, ...]:
+    default, least, most = _SYSCTLS[name]
+    words, count = text.split(), len(default.split())
+    numbers = tuple(int(word) for word in words if word.isdecimal())
+    if len(numbers) != len(words) or len(words) != count:
+        raise SpecError(f"{name} is {count} whole numbers, not {text!r}")
+    if not all(least <= number <= most for number in numbers):
+        raise SpecError(f"{name} is from {least} to {most}, not {text!r}")
+    return numbers
 
 
 def check(variant: Variant) -> None:
@@ -108,8 +129,10 @@ def check(variant: Variant) -> None:
             variant.workload.is_one_stream,
             "many flows, or transactions: one stream only",
         ),
-        (not path.loss, "loss at random: only what overflows a queue"),
-        (path.shaper == "netem", f"the shaper {path.shaper}"),
+        (
+            path.shaper != "tbf" or _largest_packet(variant) <= path.burst,
+            "a tbf that segments packets larger than its burst",
+        ),
         (_knows(variant.sender.qdisc), "the sender's qdisc, or an option of it"),
         (variant.receiver.qdisc is None, "a qdisc at the receiver"),
         (
@@ -126,6 +149,14 @@ def check(variant: Variant) -> None:
             raise SpecError(f"the model does not reach {what}")
 
 
+def _largest_packet(variant: Variant) -> int:
+    """Return the bytes a qdisc may count for one packet: those of every segment."""
+    tuning = tuning_of(variant)
+    segments = -(-tuning.gso_max_size // tuning.mss)
+    headers = variant.path.mtu - tuning.mss + ETHERNET_HEADER
+    return tuning.gso_max_size + segments * headers
+
+
 def _knows(qdisc: Qdisc | None) -> bool:
     return qdisc is None or (qdisc.kind == "fq" and set(qdisc.options) <= _FQ_OPTIONS)
 
@@ -136,3 +167,16 @@ def _offloads(variant: Variant) -> tuple[tuple[HostSettings, str], ...]:
         (variant.sender, "generic-segmentation-offload"),
         (variant.receiver, "generic-receive-offload"),
     )
+
+
+def _gso_max_size(sizes: Mapping[str, int], family: int) -> int:
+    """Return what the device takes in one packet, less the headers it may need.
+
+    netif_set_gso_max_size() also sets that of IPv4, up to 64 KB: net/core/dev.c.
+    """
+    size = sizes.get("gso_max_size", _GSO_MAX_SIZE)
+    if family == 4:  # noqa: PLR2004
+        size = sizes.get("gso_ipv4_max_size", min(size, _GSO_MAX_SIZE))
+    if size <= MAX_TCP_HEADER:
+        raise SpecError(f"a gso_max_size of {size} has no room for TCP's headers")
+    return size

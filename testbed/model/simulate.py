@@ -57,16 +57,20 @@ def simulate(
     machine: Machine | None = None,
     *,
     watch: int | None = None,
+    seed: int = 1,
 ) -> Prediction:
     """Return what a sender with these features does in a variant.
 
     machine: by default the lab's, User-Mode Linux in virtual time.  watch: the index of
-    a data packet at which to note the sender's state.
+    a data packet at which to note the sender's state.  seed: of what the path loses at
+    random.
     Raises SpecError for what the model does not reach.
     """
     check(variant)
     record = Record()
-    connection = Connection(variant, features, machine or Machine(), record, watch)
+    connection = Connection(
+        variant, features, machine or Machine(), record, watch=watch, seed=seed
+    )
     connection.run()
     return Prediction(
         trace=record.trace(mss_of(variant)),
@@ -78,12 +82,16 @@ def simulate(
 
 
 def count(
-    variant: Variant, features: Features, machine: Machine | None = None
+    variant: Variant,
+    features: Features,
+    machine: Machine | None = None,
+    *,
+    seed: int = 1,
 ) -> Totals:
     """Return what simulate() would, less all that grows with the transfer."""
     check(variant)
     record = Record(keep=False)
-    Connection(variant, features, machine or Machine(), record).run()
+    Connection(variant, features, machine or Machine(), record, seed=seed).run()
     return Totals(
         counters=record.counters(variant.workload.family),
         cause_counts=dict(record.cause_counts),

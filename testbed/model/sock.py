@@ -66,6 +66,7 @@ class TcpSock:
     Sequence numbers count payload from 0, and the FIN.  srtt_us: times 8.  icsk_rto:
     jiffies of 1 ms.  sk_pacing_rate: bytes/s.  write_queue: not yet sent.  rtx_queue:
     sent, not yet acknowledged, by sequence.  sack_high: the end of the highest sacked.
+    ecn_ok, queue_cwr: TCP_ECN_OK and TCP_ECN_QUEUE_CWR of ecn_flags.
     rcv_tsecr: the last timestamp echoed, ms.  retrans_stamp: that of the first
     retransmission of an episode.
     """
@@ -75,7 +76,9 @@ class TcpSock:
         "cwnd_usage_seq",
         "data_segs_out",
         "delivered",
+        "delivered_ce",
         "dsack_dups",
+        "ecn_ok",
         "frto",
         "gso_segs",
         "high_seq",
@@ -97,6 +100,7 @@ class TcpSock:
         "prr_delivered",
         "prr_out",
         "pushed_seq",
+        "queue_cwr",
         "rack",
         "rcv_tsecr",
         "reord_seen",
@@ -155,6 +159,8 @@ class TcpSock:
         self.sk_wmem_queued = self.sk_pacing_rate = 0
         self.sk_wmem_alloc = 1  # the reference that sk_alloc() takes
         self.srtt_us = self.tcp_clock_cache = self.tcp_wstamp_ns = 0
+        self.ecn_ok = self.queue_cwr = False
+        self.delivered_ce = 0
         self._begin_recovery_state()
 
     def _begin_recovery_state(self) -> None:

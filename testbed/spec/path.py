@@ -6,7 +6,7 @@ from typing import Any
 
 from testbed.errors import SpecError
 from testbed.spec.qdisc import Number, Qdisc
-from testbed.spec.settings import parse_link_sizes
+from testbed.spec.settings import check_link_sizes, parse_link_sizes
 from testbed.units import NS_PER_S, parse_rate, parse_ratio, parse_size, parse_time
 
 SHAPERS = ("netem", "tbf", "htb")
@@ -20,6 +20,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "loss": (0, 0.9),
     "mtu": (1280, 65535),
     "burst": (1500, 1 << 30),
+    "ce_threshold": (1_000, 10 * NS_PER_S),
 }
 
 _LEGACY_MAX_SIZE = 65536  # GSO_LEGACY_MAX_SIZE: beyond it lies BIG TCP
@@ -34,8 +35,10 @@ class Path:
     counts as one) at the port towards the receiver.  loss: share of packets lost at
     random towards the receiver.  mtu: bytes, of every link.  shaper: what holds the
     rate; tbf and htb keep their queue, of kind `discipline`, behind a netem that only
-    delays.  burst: bytes, for tbf and htb.  link_sizes: of every interface, the
-    router's too (which cuts up what is larger than its own); a host's own count more.
+    delays.  burst: bytes, for tbf and htb.  ce_threshold: ns; what waited longer in
+    fq_codel is marked CE if it is ECN-capable; None marks nothing.  link_sizes: of
+    every interface, the router's too (which cuts up what is larger than its own); a
+    host's own count more.
     """
 
     rtt: int
@@ -46,11 +49,14 @@ class Path:
     shaper: str = "netem"
     discipline: str = "pfifo"
     burst: int = 256 * 1024
+    ce_threshold: int | None = None
     link_sizes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_link_sizes(self.link_sizes)
         for name, (least, most) in _BOUNDS.items():
-            if not least <= getattr(self, name) <= most:
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
                 raise SpecError(f"{name} is from {least} to {most} here")
         if self.shaper not in SHAPERS:
             raise SpecError(f"{self.shaper!r} shapes nothing: {', '.join(SHAPERS)}")
@@ -60,6 +66,8 @@ class Path:
             raise SpecError(f"{self.discipline} needs the shaper htb")
         if self.shaper == "tbf" and self.discipline != "pfifo":
             raise SpecError("tbf has a queue of its own; use htb with fq_codel")
+        if self.ce_threshold is not None and self.discipline != "fq_codel":
+            raise SpecError("ce_threshold needs the shaper htb with fq_codel")
 
 
 def parse_path(values: Mapping[str, object]) -> Path:
@@ -73,6 +81,7 @@ def parse_path(values: Mapping[str, object]) -> Path:
         "shaper": str,
         "discipline": str,
         "burst": parse_size,
+        "ce_threshold": parse_time,
         "link_sizes": _link_sizes,
     }
     unknown = sorted(set(values) - set(parsers))
@@ -135,8 +144,11 @@ def _shaper(path: Path) -> Qdisc:
             kind="tbf",
             options={"rate": path.rate, "burst": path.burst, "limit": limit},
         )
+    queue: dict[str, Number] = {"limit": path.queue}
+    if path.ce_threshold is not None:
+        queue["ce_threshold"] = path.ce_threshold
     return Qdisc(
         kind="htb",
         options={"rate": path.rate, "burst": path.burst, "cburst": path.burst},
-        child=Qdisc(kind=path.discipline, options={"limit": path.queue}),
+        child=Qdisc(kind=path.discipline, options=queue),
     )

@@ -22,7 +22,8 @@ class Option:
     parse: YAML to the value, in base units.  write: name and value to tc's words.
     shown: the path of keys to it in what `tc -j` shows.  scale: base units in one unit
     of the shown number (tc shows seconds and bytes/s).  grain: how far the shown number
-    may be off because tc rounds it, in base units; share: the same, relative to it.
+    may be off because tc rounds it, in base units; share: the same, relative to it;
+    span: the same, as the ns that so many bytes take at the qdisc's rate.
     """
 
     parse: Callable[[object], Number]
@@ -31,6 +32,7 @@ class Option:
     scale: Number = 1
     grain: Number = 0
     share: float = 1e-6
+    span: int = 0
 
 
 def _count(value: object) -> int:
@@ -70,8 +72,17 @@ def _counted(name: str) -> Option:
 
 
 _BITS = 8  # tc shows rates in bytes/s
-_TICK_OF_BYTES = 2048  # a burst is kept as its time at the rate, in ticks of 64 ns
+_ROUND_KB = 1024  # tc shows 1024 Kb for what is nearly that
+#: A burst is kept as its time at the rate: tc counts whole microseconds, then the ticks
+#: of 64 ns in them, and shows as many bytes as whole microseconds of those are worth.
+_BURST_SPAN = 2_000 + 64
 _USEC = 1_000  # tc shows whole microseconds; netem keeps ticks of 64 ns
+_CODEL = 2 * _USEC  # codel keeps units of 1024 ns, and tc rounds those down again
+
+
+def _burst(*shown: str) -> Option:
+    return Option(parse_size, _plain, shown, grain=_ROUND_KB, span=_BURST_SPAN)
+
 
 _FQ = {
     "limit": _counted("limit"),
@@ -91,20 +102,23 @@ _NETEM = {
 }
 _TBF = {
     "rate": Option(parse_rate, _rate, ("options", "rate"), _BITS),
-    "burst": Option(parse_size, _plain, ("options", "burst"), grain=_TICK_OF_BYTES),
+    "burst": _burst("options", "burst"),
     "limit": Option(parse_size, _plain, ("options", "limit")),
 }
 _FQ_CODEL = {
     "limit": _counted("limit"),
-    "target": Option(parse_time, _time, ("options", "target"), _USEC, grain=_USEC),
-    "interval": Option(parse_time, _time, ("options", "interval"), _USEC, grain=_USEC),
+    "target": Option(parse_time, _time, ("options", "target"), _USEC, grain=_CODEL),
+    "interval": Option(parse_time, _time, ("options", "interval"), _USEC, grain=_CODEL),
+    "ce_threshold": Option(
+        parse_time, _time, ("options", "ce_threshold"), _USEC, grain=_CODEL
+    ),
     "ecn": Option(_flag, _bare, ("options", "ecn")),
 }
 #: htb's options are those of its one class, whose rate is shown in four digits.
 _HTB = {
     "rate": Option(parse_rate, _rate, ("rate",), share=1e-3),
-    "burst": Option(parse_size, _plain, ("burst",), grain=_TICK_OF_BYTES),
-    "cburst": Option(parse_size, _plain, ("cburst",), grain=_TICK_OF_BYTES),
+    "burst": _burst("burst"),
+    "cburst": _burst("cburst"),
 }
 QDISCS: Mapping[str, Mapping[str, Option]] = MappingProxyType(
     {
@@ -217,10 +231,11 @@ def differences(
             found.append((f"qdisc {handle}", each.kind, shown.get("kind")))
             continue
         told = _at(classes_shown, f"{handle}1") if each.kind == "htb" else shown
+        rate = each.options.get("rate", 0)
         for name, wanted in each.options.items():
             option = QDISCS[each.kind][name]
             got = _look_up(told, option)
-            if not _equal(wanted, got, option):
+            if not _equal(wanted, got, option, rate):
                 found.append((f"{each.kind} {name}", wanted, got))
     return tuple(found)
 
@@ -261,6 +276,7 @@ def _look_up(shown: Mapping[str, object], option: Option) -> Number | None:
     return value * option.scale if isinstance(value, int | float) else None
 
 
-def _equal(wanted: Number, got: Number | None, option: Option) -> bool:
-    slack = max(option.grain, abs(wanted) * option.share)
+def _equal(wanted: Number, got: Number | None, option: Option, rate: Number) -> bool:
+    spanned = option.span * rate / (_BITS * NS_PER_S)
+    slack = max(option.grain, abs(wanted) * option.share, spanned)
     return abs((got or 0) - wanted) <= slack  # tc leaves out what is zero

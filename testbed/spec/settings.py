@@ -7,6 +7,8 @@ from testbed.errors import SpecError
 from testbed.spec.qdisc import Qdisc
 from testbed.units import parse_size
 
+_GSO_MAX_SEGS = 65535  # include/linux/netdevice.h, as the next
+_GSO_MAX_SIZE = 8 * _GSO_MAX_SEGS
 #: Sizes `ip link set` takes, and the same names in `ip -d -j link show`.
 LINK_SIZES = (
     "gso_max_size",
@@ -30,6 +32,17 @@ class HostSettings:
     offloads: Mapping[str, bool] = field(default_factory=dict)
     link_sizes: Mapping[str, int] = field(default_factory=dict)
     qdisc: Qdisc | None = None
+
+    def __post_init__(self) -> None:
+        check_link_sizes(self.link_sizes)
+
+
+def check_link_sizes(sizes: Mapping[str, int]) -> None:
+    """Raise SpecError for a size that no interface takes."""
+    for name, value in sizes.items():
+        most = _GSO_MAX_SEGS if name == "gso_max_segs" else _GSO_MAX_SIZE
+        if not 0 < value <= most:
+            raise SpecError(f"{name} is from 1 to {most} here, not {value}")
 
 
 def parse_link_sizes(values: Mapping[str, object]) -> dict[str, int]:

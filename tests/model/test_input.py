@@ -33,7 +33,7 @@ class Bench:
             sent=lambda cause: None,
         )
         self.sock = self.sender.sock
-        self.sender.output.send_bare(syn=True)
+        self.sender.output.send_syn(again=False)
         self.cpu.spend(40 * MS)
         syn_ack = Packet(0, 0, 1, 60)
         syn_ack.syn, syn_ack.window, syn_ack.tsecr = True, window, 10_000

@@ -50,7 +50,7 @@ class Bench:
             sent=lambda cause: None,
         )
         self.sock = self.sender.sock
-        self.sender.output.send_bare(syn=True)
+        self.sender.output.send_syn(again=False)
         self._at(RTT, self._connect)
 
     def _take(self, packet: Packet) -> bool:

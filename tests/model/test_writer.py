@@ -26,7 +26,7 @@ def test_a_short_packet_waits_for_one_that_is_still_in_the_host(
         transmit=lambda packet: not sent.append(packet),
         sent=lambda cause: None,
     )
-    sender.output.send_bare(syn=True)
+    sender.output.send_syn(again=False)
     syn_ack = Packet(0, 0, 1, 60)
     syn_ack.syn, syn_ack.window = True, 100_000
     sender.take(syn_ack)

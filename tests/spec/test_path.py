@@ -88,11 +88,39 @@ def test_htb_has_the_queue_that_was_asked_for_below_it() -> None:
             "fq_codel needs the shaper htb",
             id="discipline-without-shaper",
         ),
+        pytest.param(
+            {
+                "rtt": "1ms",
+                "rate": "1gbit",
+                "queue": 9,
+                "shaper": "htb",
+                "ce_threshold": "50us",
+            },
+            "ce_threshold needs the shaper htb with fq_codel",
+            id="marks-without-fq-codel",
+        ),
     ],
 )
 def test_a_path_that_cannot_be_built_is_refused(values, complaint) -> None:
     with pytest.raises(SpecError, match=complaint):
         parse_path(values)
+
+
+def test_marks_are_fq_codels_below_htb() -> None:
+    path = parse_path(
+        {
+            "rtt": "50us",
+            "rate": "10gbit",
+            "queue": 1000,
+            "shaper": "htb",
+            "discipline": "fq_codel",
+            "ce_threshold": "50us",
+        }
+    )
+    *_others, queue = towards_receiver(path).chain()
+
+    assert queue.kind == "fq_codel"
+    assert queue.options == {"limit": 1000, "ce_threshold": 50_000}
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,17 @@ def test_classes_are_read_in_base_units() -> None:
             {"burst": 262125},
             id="tbf-burst",
         ),
+        # At 100 Gbit/s 262144 bytes are 20.97 us, of which tc shows 19.
+        pytest.param(
+            Qdisc(kind="tbf", options={"rate": 10**11, "burst": 262144}),
+            {"rate": 12_500_000_000, "burst": 237500},
+            id="tbf-burst-at-a-high-rate",
+        ),
+        pytest.param(
+            Qdisc(kind="fq_codel", options={"ce_threshold": 50_000}),
+            {"ce_threshold": 49},
+            id="codel-ce-threshold",
+        ),
         pytest.param(
             Qdisc(kind="fq_codel", options={"interval": 100_000_000}),
             {"interval": 99999},
