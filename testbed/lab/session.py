@@ -18,6 +18,7 @@ from testbed.lab.decisions import recording, save
 from testbed.lab.environment import describe
 from testbed.lab.files import write_json
 from testbed.lab.flows import receive_flows, send_flows
+from testbed.lab.memory import room_for_flows
 from testbed.lab.net import Network, running
 from testbed.lab.randomness import restart_randomness
 from testbed.lab.settings import (
@@ -125,6 +126,8 @@ def _start_traffic(
     stack: ExitStack, network: Network, variant: Variant
 ) -> dict[str, Child]:
     workload = variant.workload
+    if not workload.is_one_stream:
+        stack.enter_context(room_for_flows())
     address = network.address(workload.family)
     if workload.is_one_stream:
         works = {"receiver": receive(workload), "sender": send(workload, address)}
