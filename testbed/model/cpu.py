@@ -197,12 +197,12 @@ class Cpu:
         """Have a process run when interrupts and softirqs are done."""
         self._runnable.append(process)
 
-    def wake_first(self, process: Work) -> None:
-        """Have a process run before the others: one that has had less of the CPU.
+    def has_work(self) -> bool:
+        """Tell whether another process waits to run."""
+        return bool(self._runnable)
 
-        measured: in d10m6 of tests/system/test_marks.py, where a reader acknowledges
-        before the capture has copied what came.
-        """
+    def wake_first(self, process: Work) -> None:
+        """Have a process run before the others, as it has had less of the CPU."""
         self._runnable.appendleft(process)
 
     def run(self) -> None:
