@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from testbed.measured import MeasuredRun
 from testbed.predicted import Predicted, Unreached
-from testbed.spec.claim import Claim
+from testbed.spec.claim import Claim, Need
+from testbed.spec.experiment import Scale
+from testbed.store import Run
 
 #: A change counts as the same change when at least this share of it (of its logarithm)
 #: is there. Half: nearer to what was claimed than to no change at all.
@@ -31,7 +33,8 @@ class VerdictKind(enum.Enum):
 class Verdict:
     """A claim, what was measured for each variant it names, and how it fared.
 
-    model: what the model says for each; it has no part in the verdict.
+    model: what the model says for each; it has no part in the verdict.  asked: whether
+    this run could tell at all: not without what the claim needs.
     """
 
     claim: Claim
@@ -39,6 +42,7 @@ class Verdict:
     kind: VerdictKind
     why: str
     model: Mapping[str, float | None] = field(default_factory=dict)
+    asked: bool = True
 
 
 def judge(
@@ -50,12 +54,40 @@ def judge(
 
     predictions: by variant, shown beside what was measured.
     """
+    lacking = {need: why for each in runs for need, why in _lacks(each.run).items()}
     return tuple(
         replace(
-            judge_claim(claim, _measured(claim, runs)),
+            _judge_or_say(claim, _measured(claim, runs), lacking),
             model=_predicted(claim, predictions),
         )
         for claim in claims
+    )
+
+
+def _lacks(run: Run) -> dict[Need, str]:
+    """Return what a run cannot give, and why."""
+    lacks = {}
+    if run.clock != "real":
+        lacks[Need.REAL] = f"not comparable on a {run.clock} clock"
+    if run.experiment.scale is not Scale.FULL:
+        lacks[Need.FULL] = "of the published scale: run --full"
+    return lacks
+
+
+def _judge_or_say(
+    claim: Claim,
+    measured: Mapping[str, float | None],
+    lacking: Mapping[Need, str],
+) -> Verdict:
+    if claim.needs is None or claim.needs not in lacking:
+        return judge_claim(claim, measured)
+    reason = f" ({claim.why})" if claim.why else ""
+    return Verdict(
+        claim=claim,
+        measured=measured,
+        kind=VerdictKind.NOT_COMPARABLE,
+        why=lacking[claim.needs] + reason,
+        asked=False,
     )
 
 

@@ -1,6 +1,7 @@
 """The command line: verbs to the pipeline, results to the terminal. Only this prints.
 
-Exit codes: 0 every claim reproduced (or none made), 1 a claim was not, 2 usage or a bad
+Exit codes: 0 every claim reproduced (or none made; claims that need another clock or
+scale do not count), 1 a claim was not, 2 usage or a bad
 file, 3 something needed is unavailable here, 4 the infrastructure failed and the run is
 void, 130 interrupted.
 """
@@ -25,6 +26,7 @@ import testbed
 from testbed.claims import VerdictKind
 from testbed.errors import SpecError, TestbedError
 from testbed.export import predictions_json, results_json
+from testbed.facts import MEANINGS, UNITS
 from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
@@ -50,9 +52,8 @@ from testbed.report.prediction import prediction_table
 from testbed.report.result import Result
 from testbed.report.table import verdict_table
 from testbed.spec.codec import encode
-from testbed.spec.experiment import Variant
+from testbed.spec.experiment import Scale, Variant
 from testbed.spec.load import experiment_names, load_experiment
-from testbed.trace.metrics import METRICS
 from testbed.user import drop_to_invoking_user
 
 _INTERRUPTED = 130
@@ -133,6 +134,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "experiments", nargs="*", help="names or .yaml files; none: all shipped ones"
+    )
+    run.add_argument(
+        "--full", action="store_true", help="send what was published, not a tenth of it"
     )
     run.add_argument("--machine", choices=MACHINES, default="uml")
     run.add_argument(
@@ -218,8 +222,9 @@ def _seed(text: str) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     names = arguments.experiments or experiment_names()
+    scale = Scale.FULL if arguments.full else Scale.QUICK
     experiments = [
-        with_kernel(load_experiment(name, arguments.settings), arguments.kernel)
+        with_kernel(load_experiment(name, arguments.settings, scale), arguments.kernel)
         for name in names
     ]
     for experiment in experiments:
@@ -239,6 +244,8 @@ def _run(arguments: argparse.Namespace) -> int:
             folder = record(experiment, kernels, plan, watch)
             results.append(measured_result(folder, watch, workers))
             pages.append(publish(folder, results[-1:]))
+    if len(results) > 1:
+        pages = [publish(arguments.out, results)]
     _show(results, pages, as_json=arguments.json)
     return _exit_code(results)
 
@@ -290,7 +297,12 @@ def _show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) ->
 
 
 def _exit_code(results: Sequence[Result]) -> int:
-    kinds = {verdict.kind for result in results for verdict in result.verdicts}
+    kinds = {
+        verdict.kind
+        for result in results
+        for verdict in result.verdicts
+        if verdict.asked
+    }
     return 0 if kinds <= {VerdictKind.REPRODUCED} else 1
 
 
@@ -323,8 +335,8 @@ def _list(_arguments: argparse.Namespace) -> int:
         table.add_row("machine", name, f"{machine.clock} time")
     for name, about in topologies().items():
         table.add_row("topology", name, about)
-    for name, metric in METRICS.items():
-        table.add_row("metric", name, f"{metric.meaning} ({metric.unit})")
+    for name, meaning in MEANINGS.items():
+        table.add_row("metric", name, f"{meaning} ({UNITS[name]})")
     Console().print(table)
     return 0
 

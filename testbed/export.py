@@ -36,6 +36,7 @@ def run_json(measured: MeasuredRun) -> dict[str, Any]:
     run = measured.run
     return {
         "experiment": run.experiment.name,
+        "scale": run.experiment.scale.value,
         "variant": run.variant,
         "repeat": run.repeat,
         "seed": run.seed,
@@ -46,7 +47,9 @@ def run_json(measured: MeasuredRun) -> dict[str, Any]:
         "metrics": metrics_json(measured.metrics),
         "attribution": encode(measured.attribution),
         "captures": {
-            where: str(run.capture(where)) for where in ("sender", "receiver")
+            where: str(run.capture(where))
+            for where in ("sender", "receiver")
+            if run.spec().capture
         },
         "workload": dict(run.workload()),
         "folder": str(run.folder),

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from testbed.facts import statistic
 from testbed.store import Run
 from testbed.trace.causes import Cause
 from testbed.trace.decisions import Decisions, causes, read_decisions
@@ -32,15 +33,17 @@ _STATE = {
 class MeasuredRun:
     """What is known of one run.
 
-    trace: the stream's packets at the sender, where TSO sizes are seen.  metrics: by
-    contract name.  counters: "sender" and "receiver" to nstat name to delta; nstat
-    leaves out what did not move.  known_counters: all that the kernel has.  decisions:
-    what the kernel said of each packet's size; attribution: the share of data packets
-    that each rule gave theirs; both None where the kernel did not say.
+    trace: the first flow's packets at the sender, where TSO sizes are seen; None where
+    nothing was captured.  metrics: by contract name, over all flows.  counters:
+    "sender" and "receiver" to nstat name to delta; nstat leaves out what did not move.
+    known_counters: all that the kernel has.  tcp_info:
+    the first flow's.  decisions: what the kernel said of the size of each of the first
+    flow's packets; attribution: the share of them that each rule gave theirs; both None
+    where the kernel did not say.
     """
 
     run: Run
-    trace: Trace
+    trace: Trace | None
     metrics: Mapping[str, Measurement]
     counters: Mapping[str, Mapping[str, int]]
     known_counters: frozenset[str]
@@ -50,8 +53,9 @@ class MeasuredRun:
 
     def value(self, metric: str, on: str) -> float | None:
         """Return one figure for a metric (its mean) or a counter; None if unknown."""
-        if metric in self.metrics:
-            return self.metrics[metric].summary().mean
+        measured = statistic(self.metrics, metric)
+        if measured is not None:
+            return measured
         if metric in self.known_counters:
             return float(self.counters[on].get(metric, 0))
         return None
@@ -62,8 +66,10 @@ class MeasuredRun:
         Names and units are the kernel's.  None where the kernel did not say, as of a
         packet sent again.
         """
+        if self.decisions is None or self.trace is None:
+            return None
         seq = self.trace.seq[index]
-        if self.decisions is None or seq in self.trace.seq[:index]:
+        if seq in self.trace.seq[:index]:
             return None
         (rows,) = (self.decisions.seq == seq).nonzero()
         if not len(rows):
@@ -77,6 +83,8 @@ class MeasuredRun:
 
     def sample_before(self, since_start_ns: int) -> Mapping[str, int] | None:
         """Return the last TCP_INFO sample by a time since the trace began, if any."""
+        if self.trace is None:
+            return None
         until = self.trace.start_ns + since_start_ns
         known = [each for each in self.tcp_info if each["time_ns"] <= until]
         return known[-1] if known else None

@@ -28,6 +28,13 @@ from testbed.errors import (
     TestbedError,
     Unavailable,
 )
+from testbed.facts import (
+    UNITS,
+    facts_of,
+    is_metric,
+    measure_facts,
+    measure_uncaptured,
+)
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Machine
@@ -38,8 +45,9 @@ from testbed.process import Stop
 from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.codec import encode
-from testbed.spec.experiment import Experiment
+from testbed.spec.experiment import Experiment, Scale
 from testbed.spec.kernel import BuiltKernel
+from testbed.spec.workload import PORT, Workload
 from testbed.store import (
     FORMAT,
     Run,
@@ -53,11 +61,13 @@ from testbed.store import (
 )
 from testbed.trace.capture import read_capture
 from testbed.trace.metrics import METRICS, measure
+from testbed.trace.trace import Trace
 
 MACHINES: Mapping[str, Machine] = {"uml": UmlMachine()}
 REPORT = "report.html"
-#: Wall-clock seconds that one variant may take before its machine is ended.
-DEADLINE_S = 600.0
+#: Wall-clock seconds that one variant may take before its machine is ended. At full
+#: scale it takes tens of minutes, on a busy machine hours.
+DEADLINE_S = {Scale.QUICK: 600.0, Scale.FULL: 6 * 3600.0}
 _CHECKOUT = Path(testbed.__file__).parent.parent
 
 
@@ -114,8 +124,8 @@ def check_names(experiment: Experiment) -> None:
             raise SpecError(f"no topology {variant.topology!r}; known: {known}")
     for claim in experiment.claims:
         counter = claim.metric[:1].isupper()  # nstat has thousands; one may be new
-        if claim.metric not in METRICS and not counter:
-            known = ", ".join(METRICS)
+        if not is_metric(claim.metric) and not counter:
+            known = ", ".join(UNITS)
             raise SpecError(
                 f"no metric {claim.metric!r}; known: {known}, and nstat's counters"
             )
@@ -170,24 +180,53 @@ def _answer(future: Future[Predicted | Unreached]) -> Predicted | Unreached:
 
 
 def measure_run(run: Run) -> MeasuredRun:
-    """Return a whole run with the metrics of its capture at the sender."""
+    """Return a whole run with the metrics of its capture at the sender, and its facts.
+
+    Where nothing was captured, of its facts alone.
+    """
+    workload = run.spec().workload
+    facts = facts_of(run.counters(), run.workload(), run.latency_ns())
+    traces = _captured(run) if run.spec().capture else None
+    decisions = decisions_of(run)
+    packets = (
+        measure_uncaptured(facts)
+        if traces is None
+        else measure(tuple(METRICS), _sent(traces, workload))
+    )
+    return MeasuredRun(
+        run=run,
+        trace=None if traces is None else _first_flow(traces),
+        metrics={**packets, **measure_facts(facts)},
+        counters=facts.counters,
+        known_counters=frozenset(run.environment()["counters"]),
+        tcp_info=tuple(each for each in run.tcp_info() if not each.get("flow")),
+        decisions=decisions,
+        attribution=None if decisions is None else attribution_of(run, decisions),
+    )
+
+
+def _captured(run: Run) -> tuple[Trace, ...]:
     if not run.capture("sender").is_file():  # a pipe or a device has no end
         raise StoreError(f"{run.capture('sender')}: no such file")
     capture = read_capture(run.capture("sender"))
     if capture.warnings or capture.dropped or not capture.traces:
         wrong = [*capture.warnings, f"{capture.dropped} packets dropped", "no data"]
         raise StoreError(f"{run.capture('sender')}: {wrong[0]}")
-    traces = capture.traces
-    decisions = decisions_of(run)
-    return MeasuredRun(
-        run=run,
-        trace=max(traces, key=lambda trace: int(trace.length.sum())),
-        metrics=measure(tuple(METRICS), traces),
-        counters=run.counters(),
-        known_counters=frozenset(run.environment()["counters"]),
-        tcp_info=tuple(run.tcp_info()),
-        decisions=decisions,
-        attribution=None if decisions is None else attribution_of(run, decisions),
+    return capture.traces
+
+
+def _sent(traces: Sequence[Trace], workload: Workload) -> Sequence[Trace]:
+    """Return the sender's directions: of transactions, the answers are left out."""
+    if workload.request_size is None:
+        return traces
+    ports = {port for _group, port in workload.each_flow()}
+    return [trace for trace in traces if trace.flow.dport in ports]
+
+
+def _first_flow(traces: Sequence[Trace]) -> Trace:
+    """Return the first flow's trace, by its port; else the one with most payload."""
+    return max(
+        traces, key=lambda trace: (trace.flow.dport == PORT, int(trace.length.sum()))
     )
 
 
@@ -305,7 +344,7 @@ def lab_job(run: Run) -> Job:
             "SETUPTOOLS_USE_DISTUTILS": "stdlib" if sys.version_info < (3, 12) else "",
         },
         seed=run.seed,
-        deadline_s=DEADLINE_S,
+        deadline_s=DEADLINE_S[run.experiment.scale],
     )
 
 

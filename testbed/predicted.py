@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from testbed.errors import SpecError
+from testbed.facts import Facts, measure_facts, statistic
 from testbed.model import simulate
 from testbed.model.features import features_of
 from testbed.model.match import Match, compare
@@ -39,8 +40,9 @@ class Predicted:
 
     def value(self, metric: str, on: str) -> float | None:
         """Return one figure, as MeasuredRun.value does; None if the model has none."""
-        if metric in self.metrics:
-            return self.metrics[metric].summary().mean
+        measured = statistic(self.metrics, metric)
+        if measured is not None:
+            return measured
         counted = self.counters[on].get(metric)
         return None if counted is None else float(counted)
 
@@ -88,7 +90,10 @@ def predict(
         trace=prediction.trace,
         tcp_info=prediction.samples,
         counters=prediction.counters,
-        metrics=measure(METRICS, (prediction.trace,)),
+        metrics={
+            **measure(METRICS, (prediction.trace,)),
+            **measure_facts(Facts(counters=prediction.counters)),
+        },
         attribution=_attribution(prediction.cause_shares()),
         match=match,
         at_divergence=state,
@@ -110,7 +115,7 @@ def _attribution(shares: Mapping[Cause, float]) -> dict[str, float]:
 
 
 def predict_or_say(
-    variant: Variant, against: Trace, seed: int = 1
+    variant: Variant, against: Trace | None, seed: int = 1
 ) -> Predicted | Unreached:
     """Return the prediction, or why the model does not reach it."""
     try:

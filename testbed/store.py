@@ -63,7 +63,7 @@ class Run:
         return next(found)
 
     def capture(self, where: str) -> Path:
-        """Return the capture taken at the "sender" or the "receiver"."""
+        """Return the capture taken at the "sender" or the "receiver", if any was."""
         return self.folder / f"{where}.pcapng"
 
     def counters(self) -> Mapping[str, Mapping[str, int]]:
@@ -74,9 +74,17 @@ class Run:
         """Return the sender's TCP_INFO samples, in the order they were taken."""
         return list(self._read("tcp_info.json"))
 
-    def workload(self) -> Mapping[str, int]:
-        """Return the sender's own account: bytes, begin_ns, end_ns, elapsed_ns."""
+    def workload(self) -> Mapping[str, Any]:
+        """Return the sender's own account: bytes, begin_ns, end_ns, elapsed_ns.
+
+        Of many flows, or transactions, also "flows", the same of each.
+        """
         return dict(self._read("workload.json"))
+
+    def latency_ns(self) -> list[int]:
+        """Return how long each transaction took, as they ended; none of a stream."""
+        found = (self.folder / "latency.json").is_file()
+        return list(self._read("latency.json")) if found else []
 
     def environment(self) -> Mapping[str, Any]:
         """Return what the run ran on, as the lab described it."""

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
-from builders import a_claim
+from builders import a_claim, a_run
 
 from testbed.claims import VerdictKind, judge, judge_claim
+from testbed.spec.claim import Need
+from testbed.spec.experiment import Scale
 
 FEWER = a_claim({"before": 600, "after": 200})
 SAME = a_claim({"before": 100, "after": 100})
@@ -101,3 +104,51 @@ def test_a_share_of_nothing_known_is_not_comparable() -> None:
 
     assert verdict.model == {"after": None}
     assert verdict.kind is VerdictKind.NOT_COMPARABLE
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run of which one figure is known."""
+
+    run: object
+    figure: float
+
+    def value(self, _metric: str, _on: str) -> float:
+        return self.figure
+
+
+@pytest.mark.parametrize(
+    ("need", "clock", "scale", "kind", "why"),
+    [
+        pytest.param(
+            *(Need.REAL, "virtual", Scale.FULL, VerdictKind.NOT_COMPARABLE),
+            "not comparable on a virtual clock",
+            id="a-real-clock-that-is-virtual",
+        ),
+        pytest.param(
+            *(Need.REAL, "real", Scale.QUICK, VerdictKind.REPRODUCED),
+            "after +0.0%, within 10%",
+            id="a-real-clock-that-is",
+        ),
+        pytest.param(
+            *(Need.FULL, "virtual", Scale.QUICK, VerdictKind.NOT_COMPARABLE),
+            "of the published scale: run --full",
+            id="full-scale-at-quick",
+        ),
+        pytest.param(
+            *(Need.FULL, "virtual", Scale.FULL, VerdictKind.REPRODUCED),
+            "after +0.0%, within 10%",
+            id="full-scale-that-is",
+        ),
+    ],
+)
+def test_a_claim_is_asked_of_a_run_that_can_tell(need, clock, scale, kind, why) -> None:
+    plain = a_run(Path("/nowhere"), "after")
+    run = replace(plain, clock=clock, experiment=replace(plain.experiment, scale=scale))
+
+    (verdict,) = judge((replace(ONE, needs=need),), (Measured(run, 41),), {})
+
+    assert verdict.kind is kind
+    assert verdict.why == why
+    assert verdict.asked is (kind is VerdictKind.REPRODUCED)
+    assert verdict.measured == {"after": 41}

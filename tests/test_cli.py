@@ -90,6 +90,12 @@ def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
             "the model does not reach the congestion control bbr",
             id="beyond-the-model",
         ),
+        pytest.param(
+            ["model", "refine-tso-autosizing", "--set", "workload.flows=2"],
+            2,
+            "the model does not reach many flows",
+            id="many-flows-beyond-the-model",
+        ),
         pytest.param(["report", "/nowhere"], 4, "no runs here", id="run"),
         pytest.param(["kernel", "build", "9.99"], 2, "9.99", id="kernel-to-build"),
     ],

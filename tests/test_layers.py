@@ -14,6 +14,7 @@ LAYERS = (
     {"process", "user", "files"},
     {"compiled"},
     {"spec", "trace"},
+    {"facts"},
     {"model", "kernels", "store", "mail"},
     {"measured"},
     {"predicted"},

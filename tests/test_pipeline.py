@@ -24,6 +24,7 @@ from testbed.pipeline import (
     Plan,
     check_names,
     lab_error,
+    lab_job,
     measured_result,
     publish,
     record,
@@ -32,6 +33,7 @@ from testbed.pipeline import (
 )
 from testbed.predicted import Predicted, Unreached
 from testbed.report.result import Result
+from testbed.spec.experiment import Experiment, Scale
 from testbed.store import Run, load_run, load_runs
 
 KERNELS = {"6.12": BUILT}
@@ -358,3 +360,59 @@ def test_a_kernel_may_be_chosen_for_all_variants() -> None:
 
     assert {each.kernel for each in chosen.variants} == {"mine"}
     assert with_kernel(chosen, None) is chosen
+
+
+def uncaptured(*claims) -> Experiment:
+    """Return an experiment whose variants are not captured."""
+    plain = an_experiment(*claims)
+    variants = tuple(replace(each, capture=False) for each in plain.variants)
+    return replace(plain, variants=variants)
+
+
+def test_what_was_not_captured_is_measured_by_its_facts(tmp_path) -> None:
+    claim = a_claim({"before": 10, "after": 10})
+    plan = a_plan(tmp_path, FakeMachine())
+    folder = record(uncaptured(claim), KERNELS, plan, SilentWatch())
+
+    result = result_of(folder)
+
+    assert result.runs[0].trace is None
+    assert result.verdicts[0].kind is VerdictKind.REPRODUCED
+    # 100 bytes in 9 ns, as the sender says.
+    assert set(result.runs[0].metrics) == {"throughput"}
+    assert result.runs[0].value("throughput", "sender") == pytest.approx(800e9 / 9)
+
+
+def test_the_page_of_what_was_not_captured_has_no_pictures(tmp_path) -> None:
+    folder = record(
+        uncaptured(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()
+    )
+
+    page = publish(folder, [result_of(folder)]).read_text()
+
+    assert "<svg" not in page
+    assert "throughput" in page
+
+
+def test_a_full_scale_run_has_hours(tmp_path) -> None:
+    quick = replace(an_experiment(), scale=Scale.QUICK)
+    runs = [
+        load_run(
+            record(of, KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch())
+            / "before"
+            / "1"
+        )
+        for of in (quick, replace(quick, scale=Scale.FULL))
+    ]
+
+    deadlines = [lab_job(run).deadline_s for run in runs]
+
+    assert deadlines[0] <= 600
+    assert deadlines[1] >= 3600
+
+
+def test_a_claim_may_name_a_statistic_and_not_any(tmp_path) -> None:
+    check_names(an_experiment(a_claim({"after": 1}, metric="latency.p99")))
+
+    with pytest.raises(SpecError, match=r"no metric 'latency.p98'; known: .*latency"):
+        check_names(an_experiment(a_claim({"after": 1}, metric="latency.p98")))

@@ -276,6 +276,13 @@ COMMITS: tuple[Commit, ...] = (
         dated=_NOTES,
     ),
     Commit(
+        hash="7c4e983c4f3c",
+        subject="net: allow gso_max_size to exceed 65536",
+        since="v5.19",
+        seen=f"{_PUSH}, {_BOT}, Fixes: tags",
+        dated="a public table of enabling commits",
+    ),
+    Commit(
         hash="34b92e8d19da",
         subject="net: limit GSO_MAX_SIZE to 524280 bytes",
         since="v5.19",

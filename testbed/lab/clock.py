@@ -5,6 +5,7 @@ with whatever else is due then, and that follows the machine's whole history.
 """
 
 import ctypes
+import os
 import time
 
 _PR_SET_TIMERSLACK = 29
@@ -39,3 +40,35 @@ def sleep_to_grid(grid_ns: int) -> None:
     """
     now = time.time_ns()
     sleep_until(time.CLOCK_REALTIME, now + (_HALF_TICK_NS - now) % grid_ns)
+
+
+class Alarm:
+    """A descriptor that an epoll finds readable from a time on: a timerfd.
+
+    epoll's own timeout is in milliseconds, counted from a clock that has to be read.
+    """
+
+    def __init__(self) -> None:
+        self._fd: int = _libc.timerfd_create(time.CLOCK_REALTIME, 0)
+        if self._fd < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"timerfd_create: {os.strerror(code)}")
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return self._fd
+
+    def set(self, time_ns: int) -> None:
+        """Become readable when CLOCK_REALTIME reads time_ns, and not before."""
+        due = (_Timespec * 2)(_Timespec(), _Timespec(*divmod(time_ns, _NS)))
+        if _libc.timerfd_settime(self._fd, _TIMER_ABSTIME, ctypes.byref(due), None):
+            code = ctypes.get_errno()
+            raise OSError(code, f"timerfd_settime: {os.strerror(code)}")
+
+    def clear(self) -> None:
+        """Read it, so that it is no longer readable."""
+        os.read(self._fd, 8)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self._fd)

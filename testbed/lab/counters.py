@@ -1,6 +1,8 @@
 """nstat's counters: what /proc/net/{snmp,netstat,snmp6} say, under nstat's names."""
 
+import resource
 from collections.abc import Mapping
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from testbed.errors import InfrastructureError
@@ -43,3 +45,26 @@ def deltas(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int
     """Return how far each counter moved, leaving out what did not (as nstat does)."""
     moved = ((name, value - before.get(name, 0)) for name, value in after.items())
     return {name: by for name, by in moved if by}
+
+
+def cpu_used() -> dict[str, int]:
+    """Return this process's CPU time in ns, and how often it gave a CPU up."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "cpu_ns": round((used.ru_utime + used.ru_stime) * 1e9),
+        "context_switches": used.ru_nvcsw + used.ru_nivcsw,
+    }
+
+
+def count_when_told(pipe: Connection) -> dict[str, int]:
+    """Wait to be told, read the counters, say "counting"; return what they were."""
+    pipe.recv()
+    counters = read_counters()
+    pipe.send("counting")
+    return counters
+
+
+def report_counters(pipe: Connection, before: dict[str, int]) -> None:
+    """Wait to be told that the last packet has arrived; say how the counters moved."""
+    pipe.recv()
+    pipe.send(deltas(before, read_counters()))

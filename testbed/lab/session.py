@@ -17,16 +17,22 @@ from testbed.lab.clock import be_punctual, sleep_to_grid
 from testbed.lab.decisions import recording, save
 from testbed.lab.environment import describe
 from testbed.lab.files import write_json
+from testbed.lab.flows import receive_flows, send_flows
+from testbed.lab.memory import room_for_flows
 from testbed.lab.net import Network, running
 from testbed.lab.randomness import restart_randomness
 from testbed.lab.settings import (
+    apply_link_sizes,
+    apply_mtu,
     apply_settings,
     apply_switches,
     check_mtu,
     check_path,
 )
-from testbed.lab.traffic import PORT, receive, send
+from testbed.lab.traffic import receive, send
 from testbed.spec.experiment import Variant
+from testbed.spec.path import router_mtu
+from testbed.spec.workload import PORT
 
 #: In virtual time each stage starts when the clock reads a multiple of its grid. How
 #: long the stage before took depends on the host's files and the length of their names
@@ -52,7 +58,7 @@ def run_variant(
 
     Files: sender.pcapng, receiver.pcapng, counters.json, tcp_info.json,
     environment.json, workload.json; decisions.csv and decisions.json where the kernel
-    tells why its packets have their sizes.
+    tells why the first flow's packets have their sizes; latency.json of transactions.
     """
     be_punctual()
     with ExitStack() as stack:
@@ -63,8 +69,8 @@ def run_variant(
         _apply(network, variant)
         write_json(folder / "environment.json", describe(network))
         _align(conditions, _STAGE_GRID_NS)
-        captures = _start_captures(stack, network, folder)
-        decided = stack.enter_context(recording(PORT))
+        captures = _start_captures(stack, network, folder) if variant.capture else {}
+        decided = stack.enter_context(recording(PORT)) if variant.capture else None
         ends = _start_traffic(stack, network, variant)
         for child in (*captures.values(), *ends.values()):
             child.hear(_READY_S)
@@ -88,11 +94,17 @@ def _ends(network: Network) -> dict[str, Any]:
 
 def _apply(network: Network, variant: Variant) -> None:
     apply_switches(dict(variant.switches))
+    for host in network.hosts():
+        apply_link_sizes(host, variant.path.link_sizes)
     apply_settings(network.sender, variant.sender)
     apply_settings(network.receiver, variant.receiver)
     check_path(network.router)
-    for host in network.hosts():
+    for host in (network.sender, network.receiver):
         check_mtu(host, variant.path.mtu)
+    wanted = router_mtu(variant.path)
+    if wanted != variant.path.mtu:
+        apply_mtu(network.router, wanted)
+    check_mtu(network.router, wanted)
 
 
 def _start_captures(
@@ -114,8 +126,16 @@ def _start_traffic(
     stack: ExitStack, network: Network, variant: Variant
 ) -> dict[str, Child]:
     workload = variant.workload
+    if not workload.is_one_stream:
+        stack.enter_context(room_for_flows())
     address = network.address(workload.family)
-    works = {"receiver": receive(workload), "sender": send(workload, address)}
+    if workload.is_one_stream:
+        works = {"receiver": receive(workload), "sender": send(workload, address)}
+    else:
+        works = {
+            "receiver": receive_flows(workload),
+            "sender": send_flows(workload, address),
+        }
     return {
         name: stack.enter_context(child_on(_ends(network)[name], name, work))
         for name, work in works.items()
@@ -137,11 +157,14 @@ def _transfer(ends: dict[str, Child], variant: Variant) -> dict[str, Any]:
     time.sleep((variant.path.rtt + 10_000_000) / 1e9)
     for child in ends.values():
         child.tell("finish")
-    return {
+    facts = {
         "counters": {name: child.hear(_READY_S) for name, child in ends.items()},
         "tcp_info": sent.pop("tcp_info"),
-        "workload": {**sent, "elapsed_ns": sent["end_ns"] - sent["begin_ns"]},
     }
+    if "latency_ns" in sent:
+        facts["latency"] = sent.pop("latency_ns")
+    elapsed_ns = sent["end_ns"] - sent["begin_ns"]
+    return {**facts, "workload": {**sent, "elapsed_ns": elapsed_ns}}
 
 
 def _align(conditions: Conditions, grid_ns: int) -> None:

@@ -1,6 +1,7 @@
 """Apply settings, then read each one back: what did not take voids the run."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from testbed.errors import NotApplied
@@ -35,11 +36,24 @@ def apply_settings(host: Host, settings: HostSettings) -> None:
     for feature, on in settings.offloads.items():
         _apply_offload(host, feature, on=on)
     for size, value in settings.link_sizes.items():
-        _apply_link_size(host, size, value)
+        _apply_link_size(host, host.device, size, value)
     if settings.qdisc is not None:
         for command in tc_commands(host.device, settings.qdisc):
             host.run(*command)
         check_qdisc(host, host.device, settings.qdisc)
+
+
+def apply_link_sizes(host: Host, sizes: Mapping[str, int]) -> None:
+    """Set the sizes of every interface of a host, and read each of them back."""
+    for port in host.ports:
+        for name, value in sizes.items():
+            _apply_link_size(host, port.device, name, value)
+
+
+def apply_mtu(host: Host, mtu: int) -> None:
+    """Set the MTU of every interface of a host; check_mtu reads it back."""
+    for port in host.ports:
+        host.run("ip", "link", "set", "dev", port.device, "mtu", str(mtu))
 
 
 def check_path(router: Host) -> None:
@@ -86,11 +100,11 @@ def _apply_offload(host: Host, feature: str, *, on: bool) -> None:
         raise NotApplied(f"{host.name} {feature}", wanted=on, got=got)
 
 
-def _apply_link_size(host: Host, name: str, wanted: int) -> None:
-    host.run("ip", "link", "set", "dev", host.device, name, str(wanted))
-    got = _link(host, host.device).get(name)
+def _apply_link_size(host: Host, device: str, name: str, wanted: int) -> None:
+    host.run("ip", "link", "set", "dev", device, name, str(wanted))
+    got = _link(host, device).get(name)
     if got != wanted:
-        raise NotApplied(f"{host.name} {name}", wanted=wanted, got=got)
+        raise NotApplied(f"{host.name} {device} {name}", wanted=wanted, got=got)
 
 
 def _link(host: Host, device: str) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -37,13 +37,19 @@ FIELDS: tuple[tuple[str, int, str], ...] = (
     ("delivered_ce", 196, "I"),
 )
 _SIZE = 256
+_UNCONNECTED = (2, 7)  # TCP_SYN_SENT and TCP_CLOSE, include/net/tcp_states.h
 #: snd_ssthresh before the first loss (TCP_INFINITE_SSTHRESH), and what is unlimited.
 NO_SSTHRESH = 0x7FFFFFFF
 
 
-def read_tcp_info(sock: socket.socket) -> dict[str, int]:
-    """Return the FIELDS of a socket; those its kernel does not know are left out."""
+def read_tcp_info(sock: socket.socket) -> dict[str, int] | None:
+    """Return the FIELDS of a socket; those its kernel does not know are left out.
+
+    None of a socket that is not connected yet: most of it has no value then.
+    """
     packed = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
+    if packed[0] in _UNCONNECTED:
+        return None
     return {
         name: struct.unpack_from(f"={kind}", packed, at)[0]
         for name, at, kind in FIELDS
@@ -53,16 +59,16 @@ def read_tcp_info(sock: socket.socket) -> dict[str, int]:
 
 @contextmanager
 def sampling(
-    sock: socket.socket, every_ns: int
+    socks: Mapping[int, socket.socket], every_ns: int
 ) -> Iterator[Callable[[], list[dict[str, int]]]]:
-    """Sample a socket in a process of its own, so that the sender may block.
+    """Sample sockets in a process of its own, so that the sender may block.
 
     Yields a function that stops the sampling and returns the samples, each with its
-    CLOCK_REALTIME in "time_ns".
+    CLOCK_REALTIME in "time_ns" and its socket's key in "flow".
     """
     context = get_context("fork")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_sample, args=(sock, every_ns, theirs))
+    process = context.Process(target=_sample, args=(socks, every_ns, theirs))
     process.start()
 
     def collect() -> list[dict[str, int]]:
@@ -77,11 +83,18 @@ def sampling(
         process.join()
 
 
-def _sample(sock: socket.socket, every_ns: int, pipe: Connection) -> None:
+def _sample(
+    socks: Mapping[int, socket.socket], every_ns: int, pipe: Connection
+) -> None:
     samples = []
     due = time.monotonic_ns()
     while True:
-        samples.append({"time_ns": time.time_ns(), **read_tcp_info(sock)})
+        now = time.time_ns()
+        samples += [
+            {"time_ns": now, "flow": flow, **info}
+            for flow, sock in socks.items()
+            if (info := read_tcp_info(sock))
+        ]
         due += every_ns
         sleep_until(time.CLOCK_MONOTONIC, due)
         if pipe.poll():

@@ -1,4 +1,4 @@
-"""The two ends of a stream, with netperf's meaning of its options.
+"""The two ends of a single stream, with netperf's meaning of its options.
 
 The sender blocks in send(), shuts down and waits for the peer's close; the receiver
 reads to the end and closes. So the clock stops when the peer has every byte.
@@ -10,18 +10,14 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from testbed.errors import InfrastructureError, NotApplied
-from testbed.lab.counters import deltas, read_counters
+from testbed.errors import InfrastructureError
+from testbed.lab.counters import count_when_told, cpu_used, report_counters
+from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
 from testbed.lab.tcp_info import sampling
-from testbed.spec.workload import Workload
+from testbed.spec.workload import PORT, Workload
 
-PORT = 5001
-_SO_SNDBUFFORCE = 32  # not capped by net.core.wmem_max, which is not under test
-_SO_RCVBUFFORCE = 33
-_SO_MAX_PACING_RATE = 47
 _CONNECT_TIMEOUT_S = 70  # six SYNs: at 0, 1, 3, 7, 15 and 31 s, and time to answer
 _READ_SIZE = 256 * 1024
-_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 def receive(workload: Workload) -> Callable[[Connection], None]:
@@ -32,17 +28,17 @@ def receive(workload: Workload) -> Callable[[Connection], None]:
     """
 
     def work(pipe: Connection) -> None:
-        with socket.socket(_FAMILIES[workload.family]) as listener:
-            _set_up(listener, workload, _SO_RCVBUFFORCE, workload.rcvbuf)
+        with socket.socket(FAMILIES[workload.family]) as listener:
+            set_up_listener(listener, workload, workload.each_group()[0])
             listener.bind(("", PORT))
             listener.listen(1)
             pipe.send("ready")
-            before = _count_when_told(pipe)
+            before = count_when_told(pipe)
             connection, _address = listener.accept()
             with connection:
                 received = _read_all(connection)
             pipe.send({"bytes": received, "end_ns": time.time_ns()})
-            _report_counters(pipe, before)
+            report_counters(pipe, before)
 
     return work
 
@@ -55,19 +51,17 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
     """
 
     def work(pipe: Connection) -> None:
-        with socket.socket(_FAMILIES[workload.family]) as sock:
-            _set_up(sock, workload, _SO_SNDBUFFORCE, workload.sndbuf)
-            if workload.pacing_rate is not None:
-                _set_pacing(sock, workload.pacing_rate)
+        with socket.socket(FAMILIES[workload.family]) as sock:
+            set_up_sender(sock, workload, workload.each_group()[0])
             sock.settimeout(_CONNECT_TIMEOUT_S)
             pipe.send("ready")
-            before = _count_when_told(pipe)
+            before = count_when_told(pipe)
             _connect(sock, address)
-            with sampling(sock, workload.sample_every) as samples:
+            with sampling({0: sock}, workload.sample_every) as samples:
                 result = _send_all(sock, workload)
-                result["tcp_info"] = samples()
+                result |= {"tcp_info": samples(), **cpu_used()}
             pipe.send(result)
-            _report_counters(pipe, before)
+            report_counters(pipe, before)
 
     return work
 
@@ -105,61 +99,3 @@ def _read_all(sock: socket.socket) -> int:
     while size := sock.recv_into(buffer):
         total += size
     return total
-
-
-def _set_up(
-    sock: socket.socket, workload: Workload, option: int, size: int | None
-) -> None:
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    wanted = workload.congestion.encode()
-    _check("congestion control", workload.congestion, lambda: _choose(sock, wanted))
-    if size is not None:
-        sock.setsockopt(socket.SOL_SOCKET, option, size)
-        name = {_SO_SNDBUFFORCE: socket.SO_SNDBUF, _SO_RCVBUFFORCE: socket.SO_RCVBUF}
-        # The kernel doubles it, for its own overhead: socket(7).
-        _check(
-            "socket buffer",
-            2 * size,
-            lambda: sock.getsockopt(socket.SOL_SOCKET, name[option]),
-        )
-
-
-def _choose(sock: socket.socket, congestion: bytes) -> str:
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion)
-    got = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-    return got.rstrip(b"\0").decode()
-
-
-def _set_pacing(sock: socket.socket, bits: int) -> None:
-    wanted = bits // 8
-    sock.setsockopt(
-        socket.SOL_SOCKET, _SO_MAX_PACING_RATE, wanted.to_bytes(8, "little")
-    )
-    _check(
-        "SO_MAX_PACING_RATE",
-        wanted,
-        lambda: int.from_bytes(
-            sock.getsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, 8), "little"
-        ),
-    )
-
-
-def _check(what: str, wanted: object, get: Callable[[], object]) -> None:
-    try:
-        got = get()
-    except OSError as error:
-        raise NotApplied(what, wanted=wanted, got=error.strerror) from error
-    if got != wanted:
-        raise NotApplied(what, wanted=wanted, got=got)
-
-
-def _count_when_told(pipe: Connection) -> dict[str, int]:
-    pipe.recv()
-    counters = read_counters()
-    pipe.send("counting")
-    return counters
-
-
-def _report_counters(pipe: Connection, before: dict[str, int]) -> None:
-    pipe.recv()  # the lab says when the last packet has arrived
-    pipe.send(deltas(before, read_counters()))

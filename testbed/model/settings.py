@@ -65,11 +65,12 @@ def tuning_of(variant: Variant) -> Tuning:
     """Return the limits a variant sets at its sender."""
     sysctls = sysctls_of(variant.sender)
     family = variant.workload.family
+    sizes = {**variant.path.link_sizes, **variant.sender.link_sizes}
     pacing_rate = variant.workload.pacing_rate
     return Tuning(
         mss=mss_of(variant),
-        gso_max_size=_gso_max_size(variant.sender, family) - (MAX_TCP_HEADER + 1),
-        gso_max_segs=variant.sender.link_sizes.get("gso_max_segs", _GSO_MAX_SEGS),
+        gso_max_size=_gso_max_size(sizes, family) - (MAX_TCP_HEADER + 1),
+        gso_max_segs=sizes.get("gso_max_segs", _GSO_MAX_SEGS),
         limit_output_bytes=sysctls["tcp_limit_output_bytes"][0],
         min_tso_segs=sysctls["tcp_min_tso_segs"][0],
         tso_win_divisor=sysctls["tcp_tso_win_divisor"][0],
@@ -128,6 +129,10 @@ def check(variant: Variant) -> None:
     path = variant.path
     wanted = (
         (
+            variant.workload.is_one_stream,
+            "many flows, or transactions: one stream only",
+        ),
+        (
             path.shaper != "tbf" or _largest_packet(variant) <= path.burst,
             "a tbf that segments packets larger than its burst",
         ),
@@ -183,12 +188,11 @@ def _offloads(variant: Variant) -> tuple[tuple[HostSettings, str], ...]:
     )
 
 
-def _gso_max_size(host: HostSettings, family: int) -> int:
+def _gso_max_size(sizes: Mapping[str, int], family: int) -> int:
     """Return what the device takes in one packet, less the headers it may need.
 
     netif_set_gso_max_size() also sets that of IPv4, up to 64 KB: net/core/dev.c.
     """
-    sizes = host.link_sizes
     size = sizes.get("gso_max_size", _GSO_MAX_SIZE)
     if family == 4:  # noqa: PLR2004
         size = sizes.get("gso_ipv4_max_size", min(size, _GSO_MAX_SIZE))

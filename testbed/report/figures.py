@@ -52,7 +52,8 @@ class Figure:
 def figures(result: Result, prefix: str) -> tuple[Figure, ...]:
     """Return the figures of a result. prefix: begins their names, unique on a page."""
     order = [variant.name for variant in result.experiment.variants]
-    sides = tuple(_side(result, name, order.index(name)) for name in result.variants())
+    drawn = [name for name in result.variants() if result.first(name).trace]
+    sides = tuple(_side(result, name, order.index(name)) for name in drawn)
     if not sides:
         return ()
     return (
@@ -67,6 +68,7 @@ def figures(result: Result, prefix: str) -> tuple[Figure, ...]:
 
 def _side(result: Result, name: str, place: int) -> Side:
     measured, predicted = result.first(name), result.predicted(name)
+    assert measured.trace is not None  # noqa: S101  # others are not drawn
     side = Side(
         name=name, place=place, trace=measured.trace, tcp_info=measured.tcp_info
     )

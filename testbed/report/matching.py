@@ -127,7 +127,7 @@ def _kernels_state(
     if decided is not None:
         return found.measured.time_ns, _shown_state(decided)
     sample = run.sample_before(found.measured.time_ns)
-    if sample is None:
+    if sample is None or run.trace is None:
         return None, _shown_state({})
     shown = {
         name.removesuffix("_us"): _shown(sample, field, unit, scale)

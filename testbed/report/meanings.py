@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from testbed.claims import VerdictKind
+from testbed.facts import UNITS
 from testbed.spec.claim import Claim
 from testbed.trace.causes import Cause
-from testbed.trace.metrics import METRICS
 
 #: nstat counters, as Linux 6.x counts them. Source: include/uapi/linux/snmp.h, and the
 #: functions named.
@@ -73,17 +73,24 @@ VERDICTS: Mapping[VerdictKind, str] = {
         "is at least half as large (on a logarithmic scale)"
     ),
     VerdictKind.NOT_REPRODUCED: "neither the values nor the change are there",
-    VerdictKind.NOT_COMPARABLE: "a value that was claimed was not measured",
+    VerdictKind.NOT_COMPARABLE: (
+        "a value that was claimed was not measured, or takes another machine or scale"
+    ),
 }
 
-#: Shown for every experiment, in this order: what the sender's packets look like.
-PACKET_METRICS = ("tso_size", "tso_segs", "ack_stretch", "send_gap")
+#: Shown for every experiment, in this order, as far as it has them: what the sender's
+#: packets look like, and its transactions.
+PACKET_METRICS = (
+    *("tso_size", "tso_segs", "ack_stretch", "send_gap"),
+    *("packets_per_transaction", "transactions", "latency"),
+)
 
 
 def unit_of(metric: str) -> str:
     """Return the unit of a metric or an nstat counter."""
-    if metric in METRICS:
-        return METRICS[metric].unit
+    name = metric.partition(".")[0]
+    if name in UNITS:
+        return UNITS[name]
     if "Octets" in metric:
         return "octets"
     if "Segs" in metric:

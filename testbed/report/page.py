@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from testbed.claims import Verdict
+from testbed.facts import MEANINGS, UNITS
 from testbed.measured import MeasuredRun
 from testbed.report.figures import Figure, figures
 from testbed.report.grid import Grid
@@ -41,7 +42,6 @@ from testbed.spec.codec import encode
 from testbed.spec.experiment import Experiment
 from testbed.store import Run
 from testbed.trace.measurement import Summary
-from testbed.trace.metrics import METRICS
 from testbed.units import NS_PER_S
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
@@ -102,7 +102,7 @@ def render(results: Sequence[Result]) -> str:
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         sections=[_section(at, each) for at, each in enumerate(results, start=1)],
-        metrics=METRICS,
+        metrics=MEANINGS,
         unit_of=unit_of,
         definitions=_definitions(results),
         samples=SAMPLES,
@@ -259,7 +259,7 @@ def _statistics(found: Summary, names: Sequence[str], unit: str) -> Iterator[str
 def _counters(result: Result, firsts: Sequence[MeasuredRun]) -> Grid:
     """Return what nstat counted on both hosts, what was claimed first."""
     named = [verdict.claim.metric for verdict in result.verdicts]
-    claimed = [name for name in named if name not in METRICS]
+    claimed = [name for name in named if name.partition(".")[0] not in UNITS]
     columns = [
         (host, each.run.variant, each.counters.get(host, {}))
         for host in _HOSTS

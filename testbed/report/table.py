@@ -40,9 +40,31 @@ _ABREAST = 3  # variants in one table of rules
 
 
 def verdict_table(results: Sequence[Result]) -> RenderableType:
-    """Return what the terminal shows of some results, one after the other."""
-    parts = [part for result in results for part in _result(result)]
-    return Group(*parts) if parts else Text("nothing was run")
+    """Return what the terminal shows of some results.
+
+    Of one, all; of several, all their claims in one table, and the page has the rest.
+    """
+    if not results:
+        return Text("nothing was run")
+    parts = _result(results[0]) if len(results) == 1 else _results(results)
+    return Group(*parts)
+
+
+def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
+    for result in results:
+        yield from _heading(result)
+        yield from (Text(void(run), "bold red") for run in result.voids)
+    table = _claims_table()
+    for result in results:
+        table.add_section()
+        table.add_row(Text(result.experiment.name, "bold"))
+        for verdict in result.verdicts:
+            _add_claim(table, verdict)
+    yield table
+    for result in results:
+        yield Text(result.experiment.name, "bold")
+        yield from _reasons(result.verdicts)
+        yield Text(summary(result), style="bold")
 
 
 def _result(result: Result) -> Iterator[RenderableType]:
@@ -70,6 +92,13 @@ def _table() -> Table:
 
 
 def _claims(verdicts: Sequence[Verdict]) -> Table:
+    table = _claims_table()
+    for verdict in verdicts:
+        _add_claim(table, verdict)
+    return table
+
+
+def _claims_table() -> Table:
     table = _table()
     table.padding = (0, 0)  # or it would not fit
     table.add_column("claim", overflow="fold")
@@ -77,8 +106,6 @@ def _claims(verdicts: Sequence[Verdict]) -> Table:
     for name in ("claimed", "measured", "model"):
         table.add_column(name, justify="right", no_wrap=True, overflow="fold")
     table.add_column("verdict", overflow="fold", min_width=len("not reproduced"))
-    for verdict in verdicts:
-        _add_claim(table, verdict)
     return table
 
 

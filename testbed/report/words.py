@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from testbed.claims import VerdictKind
 from testbed.report.numbers import listed, plural
 from testbed.report.result import Result
+from testbed.spec.experiment import Scale
 from testbed.store import Run
 
 _BUILD_ID_DIGITS = 12
@@ -32,8 +33,16 @@ def ran_on(result: Result) -> Sequence[str]:
         variants = ran.setdefault(_where(run), [])
         variants.extend({run.variant} - set(variants))
     if len(ran) == 1:
-        return tuple(ran)
-    return tuple(f"{listed(variants)}: {where}" for where, variants in ran.items())
+        return (*ran, *_scale(result))
+    where = (f"{listed(variants)}: {where}" for where, variants in ran.items())
+    return (*where, *_scale(result))
+
+
+def _scale(result: Result) -> Sequence[str]:
+    """Say that a quick form was run, and so not what was published."""
+    if result.experiment.scale is Scale.FULL:
+        return ()
+    return ("scale quick; run --full sends what was published",)
 
 
 def void(run: Run) -> str:

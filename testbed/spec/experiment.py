@@ -1,5 +1,6 @@
 """Experiments as data: a patch, its variants fully resolved, its claims."""
 
+import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,13 @@ from testbed.spec.claim import Claim
 from testbed.spec.path import Path
 from testbed.spec.settings import HostSettings
 from testbed.spec.workload import Workload
+
+
+class Scale(enum.Enum):
+    """How much of the published traffic is sent."""
+
+    QUICK = "quick"
+    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +40,8 @@ class Variant:
     """One side of an A/B, with nothing left to default.
 
     kernel: a name `kernel list` shows.  topology: a module of topologies/.  switches:
-    kernel module parameters, "module.name" to value.
+    kernel module parameters, "module.name" to value.  capture: whether packets are
+    captured, and the kernel's decisions about them; at full scale they may drown.
     """
 
     name: str
@@ -44,6 +53,7 @@ class Variant:
     sender: HostSettings
     receiver: HostSettings
     workload: Workload
+    capture: bool = True
 
     def __post_init__(self) -> None:
         require_plain_name(self.name, "a variant")
@@ -51,13 +61,18 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A question, the variants that answer it, and the claims they are held to."""
+    """A question, the variants that answer it, and the claims they are held to.
+
+    scale: FULL is as published, which is also what an experiment without a quick form
+    has.
+    """
 
     name: str
     question: str
     patch: Patch
     variants: tuple[Variant, ...]
     claims: tuple[Claim, ...]
+    scale: Scale = Scale.FULL
 
     def __post_init__(self) -> None:
         require_plain_name(self.name, "an experiment")

@@ -12,13 +12,13 @@ from typing import TypeVar
 import yaml
 
 from testbed.errors import PlacedError, SpecError
-from testbed.spec.claim import Claim
-from testbed.spec.experiment import Experiment, Patch, Variant
+from testbed.spec.claim import Claim, Need
+from testbed.spec.experiment import Experiment, Patch, Scale, Variant
 from testbed.spec.located import Located, Section, locate, merge, read_yaml
 from testbed.spec.path import parse_path
 from testbed.spec.qdisc import Qdisc, parse_qdisc
-from testbed.spec.settings import LINK_SIZES, HostSettings
-from testbed.spec.workload import Workload
+from testbed.spec.settings import HostSettings, parse_link_sizes
+from testbed.spec.workload import FlowGroup, Workload
 from testbed.units import (
     RATE_UNITS,
     SIZE_UNITS,
@@ -42,6 +42,7 @@ _SHARED = (
     "sender",
     "receiver",
     "workload",
+    "capture",
 )
 _QUANTITIES = (
     (RATE_UNITS, parse_rate),
@@ -58,10 +59,13 @@ def experiment_names() -> tuple[str, ...]:
     return tuple(path.stem for path in files if path.name != DEFAULTS)
 
 
-def load_experiment(name: str, settings: Sequence[str] = ()) -> Experiment:
+def load_experiment(
+    name: str, settings: Sequence[str] = (), scale: Scale = Scale.QUICK
+) -> Experiment:
     """Return a shipped experiment by name, or one from a .yaml file of the user's.
 
-    settings: "key.key=value" as given to --set; they apply to every variant.
+    settings: "key.key=value" as given to --set; they apply to every variant.  scale:
+    QUICK, or FULL with what the file has below `full:`.
     """
     path = FilePath(name)
     if path.suffix not in (".yaml", ".yml"):
@@ -72,31 +76,53 @@ def load_experiment(name: str, settings: Sequence[str] = ()) -> Experiment:
             )
         path = EXPERIMENTS / f"{name}.yaml"
     return parse_experiment(
-        path.stem, read_yaml(path), read_yaml(EXPERIMENTS / DEFAULTS), settings
+        *(path.stem, read_yaml(path), read_yaml(EXPERIMENTS / DEFAULTS)),
+        settings,
+        scale,
     )
 
 
 def parse_experiment(
-    name: str, written: Located, defaults: Located, settings: Sequence[str] = ()
+    name: str,
+    written: Located,
+    defaults: Located,
+    settings: Sequence[str] = (),
+    scale: Scale = Scale.QUICK,
 ) -> Experiment:
-    """Return the experiment that a located YAML document describes."""
+    """Return the experiment that a located YAML document describes.
+
+    scale: what is asked for; one without `full:` has the published scale only.
+    """
     section = Section(written, "the experiment")
-    base = defaults
-    for key in _SHARED:
-        given = section.raw(key)
-        if given is not None:
-            base = merge(base, Located({key: given}, given.where))
+    full = section.raw("full")
+    base = merge(defaults, _shared(section))
+    if full is None:
+        scale = Scale.FULL
+    else:
+        published = _only_shared(full)
+        base = merge(base, published) if scale is Scale.FULL else base
     variants = _parse_variants(section.raw("variants"), written, base, settings)
     names = [each.name for each in variants]
     return section.make(
         lambda: Experiment(
             name=name,
+            scale=scale,
             question=section.need("question", _text),
             patch=_parse_patch(section.section("patch")),
             variants=variants,
             claims=_parse_claims(section.raw("claims"), names),
         )
     )
+
+
+def _shared(section: Section) -> Located:
+    given = {key: section.raw(key) for key in _SHARED}
+    return Located({key: each for key, each in given.items() if each is not None}, "")
+
+
+def _only_shared(full: Located) -> Located:
+    section = Section(full, "full")
+    return section.make(lambda: _shared(section))
 
 
 def _parse_variants(
@@ -156,6 +182,7 @@ def _parse_variant(name: str, located: Located) -> Variant:
             sender=_parse_host(section.section("sender")),
             receiver=_parse_host(section.section("receiver")),
             workload=_parse_workload(section.section("workload")),
+            capture=section.need("capture", _flag),
         )
     )
 
@@ -165,7 +192,7 @@ def _parse_host(section: Section) -> HostSettings:
         lambda: HostSettings(
             sysctls=section.get("sysctls", _mapped(_texts)) or {},
             offloads=section.get("offloads", _mapped(_flags)) or {},
-            link_sizes=section.get("link_sizes", _mapped(_parse_link_sizes)) or {},
+            link_sizes=section.get("link_sizes", _mapped(parse_link_sizes)) or {},
             qdisc=section.get("qdisc", _parse_host_qdisc),
         )
     )
@@ -173,13 +200,6 @@ def _parse_host(section: Section) -> HostSettings:
 
 def _parse_host_qdisc(value: object) -> Qdisc | None:
     return None if value == "none" else parse_qdisc(value)
-
-
-def _parse_link_sizes(values: Mapping[str, object]) -> dict[str, int]:
-    for name in values:
-        if name not in LINK_SIZES:
-            raise SpecError(f"{name!r} is no link size; known: {', '.join(LINK_SIZES)}")
-    return {name: parse_size(value) for name, value in values.items()}
 
 
 def _parse_switches(values: Mapping[str, object]) -> dict[str, str]:
@@ -190,10 +210,19 @@ def _parse_switches(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def _parse_workload(section: Section) -> Workload:
+    groups = _parse_groups(section)
+    flows = section.get("flows", _whole)
+    if flows is None:
+        flows = sum(each.flows for each in groups) or 1
     return section.make(
         lambda: Workload(
             bytes=section.get("bytes", parse_size),
             duration=section.get("duration", parse_time),
+            flows=flows,
+            stagger=section.get("stagger", parse_time) or 0,
+            groups=groups,
+            request_size=section.get("request_size", parse_size),
+            response_size=section.get("response_size", parse_size),
             send_size=section.need("send_size", parse_size),
             sndbuf=section.get("sndbuf", parse_size),
             rcvbuf=section.get("rcvbuf", parse_size),
@@ -201,6 +230,30 @@ def _parse_workload(section: Section) -> Workload:
             pacing_rate=section.get("pacing_rate", parse_rate),
             family=section.need("family", _whole),
             sample_every=section.need("sample_every", parse_time),
+        )
+    )
+
+
+def _parse_groups(workload: Section) -> tuple[FlowGroup, ...]:
+    given = workload.raw("groups")
+    if given is None or given.value is None:
+        return ()
+    if not isinstance(given.value, list) or not given.value:
+        raise PlacedError(f"{given.where}: groups is a list of groups of flows")
+    return tuple(
+        _parse_group(Section(each, "a group"), workload) for each in given.value
+    )
+
+
+def _parse_group(section: Section, workload: Section) -> FlowGroup:
+    """Return a group of flows; what it does not say is as the workload says it."""
+    usual = workload.need("congestion", _text)
+    paced = section if section.raw("pacing_rate") else workload
+    return section.make(
+        lambda: FlowGroup(
+            flows=section.need("flows", _whole),
+            congestion=section.get("congestion", _text) or usual,
+            pacing_rate=paced.get("pacing_rate", parse_rate),
         )
     )
 
@@ -242,6 +295,7 @@ def _parse_claim(section: Section, variants: list[str]) -> Claim:
             source=section.need("source", _text),
             why=section.get("why", _text) or "",
             relative_to=_one_of(variants, section.get("relative_to", _text)),
+            needs=section.get("needs", _need),
         )
     )
 
@@ -285,6 +339,13 @@ def _text(value: object) -> str:
     raise SpecError(f"{value!r} is not text; put it in quotes")
 
 
+def _need(value: object) -> Need:
+    if value in [each.value for each in Need]:
+        return Need(value)
+    known = ", ".join(each.value for each in Need)
+    raise SpecError(f"{value!r} is nothing a claim can need; it can need: {known}")
+
+
 def _texts(values: Mapping[str, object]) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
 
@@ -293,6 +354,12 @@ def _whole(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise SpecError(f"{value!r} is not a whole number")
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise SpecError(f"{value!r} is not true or false")
 
 
 def _flags(values: Mapping[str, object]) -> dict[str, bool]:

@@ -1,11 +1,12 @@
 """The path between the hosts: what the router does to packets, each way."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.errors import SpecError
 from testbed.spec.qdisc import Number, Qdisc
+from testbed.spec.settings import check_link_sizes, parse_link_sizes
 from testbed.units import NS_PER_S, parse_rate, parse_ratio, parse_size, parse_time
 
 SHAPERS = ("netem", "tbf", "htb")
@@ -22,6 +23,9 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "ce_threshold": (1_000, 10 * NS_PER_S),
 }
 
+_LEGACY_MAX_SIZE = 65536  # GSO_LEGACY_MAX_SIZE: beyond it lies BIG TCP
+_HOP_BY_HOP = 8  # struct hop_jumbo_hdr, net/ipv6.h
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
@@ -32,7 +36,9 @@ class Path:
     random towards the receiver.  mtu: bytes, of every link.  shaper: what holds the
     rate; tbf and htb keep their queue, of kind `discipline`, behind a netem that only
     delays.  burst: bytes, for tbf and htb.  ce_threshold: ns; what waited longer in
-    fq_codel is marked CE if it is ECN-capable; None marks nothing.
+    fq_codel is marked CE if it is ECN-capable; None marks nothing.  link_sizes: of
+    every interface, the router's too (which cuts up what is larger than its own); a
+    host's own count more.
     """
 
     rtt: int
@@ -44,8 +50,10 @@ class Path:
     discipline: str = "pfifo"
     burst: int = 256 * 1024
     ce_threshold: int | None = None
+    link_sizes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_link_sizes(self.link_sizes)
         for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
@@ -74,6 +82,7 @@ def parse_path(values: Mapping[str, object]) -> Path:
         "discipline": str,
         "burst": parse_size,
         "ce_threshold": parse_time,
+        "link_sizes": _link_sizes,
     }
     unknown = sorted(set(values) - set(parsers))
     if unknown:
@@ -84,10 +93,27 @@ def parse_path(values: Mapping[str, object]) -> Path:
     return Path(**{name: parsers[name](value) for name, value in values.items()})
 
 
+def _link_sizes(value: object) -> dict[str, int]:
+    if isinstance(value, Mapping):
+        return parse_link_sizes(value)
+    raise SpecError(f"{value!r} is no mapping of link sizes")
+
+
 def _count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
     raise SpecError(f"{value!r} is not a count; write a whole number above 0")
+
+
+def router_mtu(path: Path) -> int:
+    """Return the MTU of the router's ports, in bytes: the path's, as far as seen.
+
+    A packet of BIG TCP bears a hop-by-hop header that never reaches a wire, but that
+    ip6_pkt_too_big() counts with each segment (skb_gso_network_seglen(), Linux 6.12): a
+    router with the hosts' MTU answers it with Packet Too Big.
+    """
+    big = any(size > _LEGACY_MAX_SIZE for size in path.link_sizes.values())
+    return path.mtu + (_HOP_BY_HOP if big else 0)
 
 
 def towards_receiver(path: Path) -> Qdisc:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from testbed.errors import SpecError
 from testbed.spec.qdisc import Qdisc
+from testbed.units import parse_size
 
 _GSO_MAX_SEGS = 65535  # include/linux/netdevice.h, as the next
 _GSO_MAX_SIZE = 8 * _GSO_MAX_SEGS
@@ -33,7 +34,20 @@ class HostSettings:
     qdisc: Qdisc | None = None
 
     def __post_init__(self) -> None:
-        for name, value in self.link_sizes.items():
-            most = _GSO_MAX_SEGS if name == "gso_max_segs" else _GSO_MAX_SIZE
-            if not 0 < value <= most:
-                raise SpecError(f"{name} is from 1 to {most} here, not {value}")
+        check_link_sizes(self.link_sizes)
+
+
+def check_link_sizes(sizes: Mapping[str, int]) -> None:
+    """Raise SpecError for a size that no interface takes."""
+    for name, value in sizes.items():
+        most = _GSO_MAX_SEGS if name == "gso_max_segs" else _GSO_MAX_SIZE
+        if not 0 < value <= most:
+            raise SpecError(f"{name} is from 1 to {most} here, not {value}")
+
+
+def parse_link_sizes(values: Mapping[str, object]) -> dict[str, int]:
+    """Return link sizes, in bytes or segments; their names are of LINK_SIZES."""
+    for name in values:
+        if name not in LINK_SIZES:
+            raise SpecError(f"{name!r} is no link size; known: {', '.join(LINK_SIZES)}")
+    return {name: parse_size(value) for name, value in values.items()}

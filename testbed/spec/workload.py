@@ -1,10 +1,13 @@
-"""What the hosts do: one bulk stream, with the meaning netperf's options have."""
+"""What the hosts do: streams or transactions, with netperf's meaning of each option."""
 
 from dataclasses import dataclass
 
 from testbed.errors import SpecError
 from testbed.units import NS_PER_S
 
+#: The first flow's port at the receiver. No other flow has it, so that the kernel can
+#: be asked about one flow alone; the flows of the n-th group go to PORT + n, from 1.
+PORT = 5001
 _TCP_CA_NAME_MAX = 16  # include/net/tcp.h
 #: In base units. The kernel doubles a socket buffer in an int: net/core/sock.c.
 _BOUNDS = {
@@ -15,19 +18,43 @@ _BOUNDS = {
     "rcvbuf": (4096, (1 << 30) - 1),
     "pacing_rate": (8, 10**13),
     "sample_every": (10_000, 3600 * NS_PER_S),
+    "flows": (1, 4096),
+    "stagger": (0, 60 * NS_PER_S),
+    "request_size": (1, 1 << 30),
+    "response_size": (1, 1 << 30),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """One TCP stream from the sender; the clock stops when the peer has it all.
+class FlowGroup:
+    """Flows that are alike. congestion, pacing_rate: see Workload."""
 
-    bytes or duration (ns): when to stop sending; exactly one is set (netperf -l -BYTES,
-    -l SECONDS).  send_size: bytes a send() call (-m).  sndbuf, rcvbuf: SO_SNDBUF and
-    SO_RCVBUF in bytes; None leaves autotuning on (-s, -S).  congestion: the congestion
-    control of both ends (-K).  pacing_rate: SO_MAX_PACING_RATE in bit/s (-q takes
-    bytes/s).  family: 4 or 6.  sample_every: ns between two TCP_INFO samples of the
-    sender.
+    flows: int
+    congestion: str
+    pacing_rate: int | None
+
+    def __post_init__(self) -> None:
+        _check_bounds(self, ("flows", "pacing_rate"))
+        if not 0 < len(self.congestion) < _TCP_CA_NAME_MAX:
+            raise SpecError(f"{self.congestion!r} is no congestion control")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """TCP flows from the sender; a flow's clock stops when the peer has all of it.
+
+    bytes or duration (ns): when a flow stops sending; exactly one is set (netperf
+    -l -BYTES, -l SECONDS).  send_size: bytes a send() call (-m).  sndbuf, rcvbuf:
+    SO_SNDBUF and SO_RCVBUF in bytes; None leaves autotuning on (-s, -S).  congestion:
+    the congestion control of both ends (-K).  pacing_rate: SO_MAX_PACING_RATE of a flow
+    in bit/s (-q takes bytes/s).  family: 4 or 6.  sample_every: ns between two TCP_INFO
+    samples of the sender.
+
+    flows: how many, each with a connection of its own (super_netperf).  stagger: ns
+    between the starts of one flow and the next.  groups: flows that differ in
+    congestion and pacing_rate, in the order they start; empty where all are alike.
+    request_size, response_size: bytes of a transaction (TCP_RR -r), of which each flow
+    has one outstanding; None for a stream.
     """
 
     bytes: int | None
@@ -39,15 +66,52 @@ class Workload:
     pacing_rate: int | None
     family: int
     sample_every: int
+    flows: int = 1
+    stagger: int = 0
+    groups: tuple[FlowGroup, ...] = ()
+    request_size: int | None = None
+    response_size: int | None = None
 
     def __post_init__(self) -> None:
         if (self.bytes is None) == (self.duration is None):
-            raise SpecError("a stream has either bytes or a duration")
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value <= most:
-                raise SpecError(f"{name} is from {least} to {most} here")
+            raise SpecError("a flow has either bytes or a duration")
+        if (self.request_size is None) != (self.response_size is None):
+            raise SpecError("a transaction has a request_size and a response_size")
+        if self.request_size is not None and self.duration is None:
+            raise SpecError("transactions go on for a duration, not for bytes")
+        if self.groups and self.flows != sum(each.flows for each in self.groups):
+            raise SpecError("groups say how many flows there are; leave flows out")
+        _check_bounds(self, tuple(_BOUNDS))
         if not 0 < len(self.congestion) < _TCP_CA_NAME_MAX:
             raise SpecError(f"{self.congestion!r} is no congestion control")
         if self.family not in (4, 6):
             raise SpecError(f"family is 4 or 6 (IPv4, IPv6), not {self.family}")
+
+    def each_group(self) -> tuple[FlowGroup, ...]:
+        """Return the groups of flows, of which there is one where all are alike."""
+        own = FlowGroup(
+            flows=self.flows, congestion=self.congestion, pacing_rate=self.pacing_rate
+        )
+        return self.groups or (own,)
+
+    def each_flow(self) -> tuple[tuple[FlowGroup, int], ...]:
+        """Return each flow's group and its port at the receiver, in starting order."""
+        flows = [
+            (group, PORT + number)
+            for number, group in enumerate(self.each_group(), start=1)
+            for _flow in range(group.flows)
+        ]
+        return ((flows[0][0], PORT), *flows[1:])
+
+    @property
+    def is_one_stream(self) -> bool:
+        """Tell whether all there is is a single stream."""
+        return self.flows == 1 and self.request_size is None
+
+
+def _check_bounds(record: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(record, name)
+        least, most = _BOUNDS[name]
+        if value is not None and not least <= value <= most:
+            raise SpecError(f"{name} is from {least} to {most} here")

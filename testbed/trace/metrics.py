@@ -21,12 +21,16 @@ _BEFORE_ALL = -(1 << 62)  # below every sequence number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A metric by its contract name. samples: its definition."""
+    """A metric by its contract name. samples: its definition.
+
+    summed: whether flows add up to one sample, as super_netperf adds throughputs.
+    """
 
     name: str
     unit: str
     meaning: str
     samples: Callable[[Trace], Column]
+    summed: bool = False
 
     def measure(self, trace: Trace) -> Measurement:
         """Return the samples of one trace."""
@@ -38,6 +42,8 @@ class Metric:
 def measure(names: Iterable[str], traces: Iterable[Trace]) -> dict[str, Measurement]:
     """Return each metric named, with the samples of all traces one after the other.
 
+    Of one that is summed there is one sample for all traces.
+
     Raises SpecError for a name that is not in METRICS.
     """
     every = tuple(traces)
@@ -48,6 +54,8 @@ def measure(names: Iterable[str], traces: Iterable[Trace]) -> dict[str, Measurem
             raise SpecError(f"{name!r} is not a metric; known are {known}")
         parts = [METRICS[name].samples(trace) for trace in every]
         samples = np.concatenate([np.zeros(0, np.int64), *parts])
+        if METRICS[name].summed and len(samples):
+            samples = samples.sum(keepdims=True)
         measured[name] = Measurement(
             metric=name, unit=METRICS[name].unit, samples=samples
         )
@@ -175,6 +183,7 @@ METRICS: Mapping[str, Metric] = {
             unit="bit/s",
             meaning="payload acknowledged, from the first data packet to its last ACK",
             samples=throughput,
+            summed=True,
         ),
         Metric(
             name="tso_size",
@@ -217,6 +226,7 @@ METRICS: Mapping[str, Metric] = {
             unit="packets",
             meaning="data packets that brought no new byte",
             samples=retransmits,
+            summed=True,
         ),
     )
 }

@@ -3,7 +3,7 @@
 import pytest
 
 from testbed.errors import InfrastructureError
-from testbed.lab.counters import deltas, parse_listed, parse_paired
+from testbed.lab.counters import cpu_used, deltas, parse_listed, parse_paired
 
 #: head -4 /proc/net/snmp on Linux 6.12.117, columns dropped.
 SNMP = """\
@@ -39,3 +39,12 @@ def test_lines_that_do_not_belong_together_are_refused() -> None:
 
 def test_a_counter_that_did_not_move_is_left_out() -> None:
     assert deltas({"A": 1, "B": 5}, {"A": 1, "B": 7, "C": 2}) == {"B": 2, "C": 2}
+
+
+def test_what_a_process_computes_is_its_cpu_time() -> None:
+    before = cpu_used()
+
+    while cpu_used()["cpu_ns"] < before["cpu_ns"] + 10_000_000:
+        sum(range(1000))
+
+    assert cpu_used()["context_switches"] >= before["context_switches"]

@@ -7,7 +7,13 @@ import pytest
 
 from testbed.errors import NotApplied
 from testbed.lab.net import Port
-from testbed.lab.settings import apply_settings, check_mtu, check_path, offloads_shown
+from testbed.lab.settings import (
+    apply_link_sizes,
+    apply_settings,
+    check_mtu,
+    check_path,
+    offloads_shown,
+)
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
 
@@ -77,6 +83,21 @@ def test_a_size_is_read_back_from_the_link() -> None:
     apply_settings(host, HostSettings(link_sizes={"gso_max_size": 65536}))
     with pytest.raises(NotApplied, match="gso_max_size: asked for 185000"):
         apply_settings(host, HostSettings(link_sizes={"gso_max_size": 185000}))
+
+
+def test_sizes_of_the_path_are_set_on_every_port_and_read_back() -> None:
+    ports = (Port("r-eth0", None), Port("r-eth1", None))
+    shown = json.dumps([{"gro_max_size": 185000}])
+    host = FakeHost({"ip -d -j link show dev r-eth": shown}, name="r", ports=ports)
+
+    apply_link_sizes(host, {"gro_max_size": 185000})
+
+    assert [line for line in host.told if line.startswith("ip link set")] == [
+        "ip link set dev r-eth0 gro_max_size 185000",
+        "ip link set dev r-eth1 gro_max_size 185000",
+    ]
+    with pytest.raises(NotApplied, match="r r-eth0 gro_max_size: asked for 190000"):
+        apply_link_sizes(host, {"gro_max_size": 190000})
 
 
 def test_a_qdisc_that_is_not_there_voids_the_run() -> None:

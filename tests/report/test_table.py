@@ -7,6 +7,7 @@ from rich.console import Console
 
 from testbed.predicted import Unreached
 from testbed.report.table import verdict_table
+from testbed.spec.experiment import Scale
 
 each_width = pytest.mark.parametrize("width", [80, 120])
 
@@ -169,3 +170,24 @@ def test_any_number_of_variants_fits_80_columns(tmp_path: Path) -> None:
 
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.count("data packets cut by") == 3
+
+
+def test_several_results_have_their_claims_in_one_table(tmp_path: Path) -> None:
+    one = result(tmp_path)
+    other = replace(one, experiment=replace(one.experiment, name="another"))
+
+    shown = printed(one, other)
+
+    assert shown.count("claimed") == 1
+    assert shown.count("12 345 678") == 2
+    assert shown.count("1 of 4 claims reproduced") == 2
+    assert "send_gap" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_quick_run_says_so(tmp_path: Path) -> None:
+    whole = result(tmp_path)
+    quick = replace(whole, experiment=replace(whole.experiment, scale=Scale.QUICK))
+
+    assert "run --full" in printed(quick)
+    assert "run --full" not in printed(whole)

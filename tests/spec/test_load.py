@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.errors import SpecError
+from testbed.spec.claim import Need
 from testbed.spec.codec import decode, encode
-from testbed.spec.experiment import Experiment
+from testbed.spec.experiment import Experiment, Scale
 from testbed.spec.load import (
     DEFAULTS,
     EXPERIMENTS,
@@ -17,6 +18,7 @@ from testbed.spec.load import (
     parse_experiment,
 )
 from testbed.spec.located import read_yaml
+from testbed.spec.workload import FlowGroup
 
 GOOD = """\
 question: Does it?
@@ -110,7 +112,7 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
         pytest.param(
             "{bytes: 1000}",
             "{bytes: 1000, speed: 1}",
-            r"mine.yaml:4: unknown key 'speed' in variant|workload; known here: bytes",
+            r"mine.yaml:4: unknown key 'speed' in workload; known here: .*bytes",
             id="unknown-key-in-workload",
         ),
         pytest.param("rtt: 1ms", "rtt: 1", r"mine.yaml:3: .*not a time", id="no-unit"),
@@ -165,6 +167,36 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
             "{bytes: 1000, sndbuf: 1}",
             ":4: workload: sndbuf is from 4096",
             id="tiny-buffer",
+        ),
+        pytest.param(
+            "question: Does it?",
+            "question: Does it?\nfull: {claims: []}",
+            ":2: unknown key 'claims' in full; known here: kernel",
+            id="unknown-key-in-full",
+        ),
+        pytest.param(
+            "{bytes: 1000}",
+            "{bytes: 1000, flows: 0}",
+            ":4: workload: flows is from 1",
+            id="no-flows",
+        ),
+        pytest.param(
+            "{bytes: 1000}",
+            "{bytes: 1000, groups: [{congestion: reno}]}",
+            ":4: a group needs the key 'flows'",
+            id="group-of-nothing",
+        ),
+        pytest.param(
+            "queue: 10}",
+            "queue: 10, link_sizes: {lro: 3}}",
+            ":3: path: 'lro' is no link size",
+            id="unknown-size-of-the-path",
+        ),
+        pytest.param(
+            "source: here",
+            "source: here, needs: luck",
+            ":9: needs: 'luck' is nothing a claim can need; it can need: real, full",
+            id="unknown-need",
         ),
         pytest.param("after: {}", "../up: {}", "cannot name a variant", id="traversal"),
         pytest.param("after: {}", "'': {}", "cannot name a variant", id="no-name"),
@@ -228,3 +260,62 @@ def test_any_text_after_a_good_start_is_handled(text: str) -> None:
         outcome = None
 
     assert outcome is None or outcome.variants
+
+
+SCALED = GOOD.replace(
+    "variants:",
+    "full: {workload: {bytes: 5000}, path: {rate: 9gbit}, capture: false}\nvariants:",
+)
+
+
+def test_full_overrides_what_is_quick(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(SCALED)
+
+    quick = load_experiment(str(path))
+    full = load_experiment(str(path), scale=Scale.FULL)
+
+    assert quick.scale is Scale.QUICK
+    assert full.scale is Scale.FULL
+    assert [each.workload.bytes for each in quick.variants] == [1000, 1000]
+    assert [each.workload.bytes for each in full.variants] == [5000, 5000]
+    assert full.variants[0].path.rate == 9 * 10**9
+    assert [each.capture for each in (*quick.variants, *full.variants)] == (
+        [True] * 2 + [False] * 2
+    )
+
+
+def test_a_variant_differs_at_full_scale_as_it_does_at_quick(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(SCALED.replace("after: {}", "after: {workload: {bytes: 7}}"))
+
+    full = load_experiment(str(path), scale=Scale.FULL)
+
+    assert [each.workload.bytes for each in full.variants] == [5000, 7]
+
+
+def test_without_a_quick_form_the_published_scale_is_what_there_is(tmp_path) -> None:
+    assert load(tmp_path, GOOD).scale is Scale.FULL
+
+
+def test_a_group_has_the_workloads_settings_unless_its_own(tmp_path: Path) -> None:
+    groups = "[{flows: 2, congestion: reno}, {flows: 3, pacing_rate: 8kbit}]"
+    text = GOOD.replace(
+        "{bytes: 1000}", f"{{bytes: 1000, pacing_rate: 1mbit, groups: {groups}}}"
+    )
+
+    workload = load(tmp_path, text).variants[0].workload
+
+    assert workload.flows == 5
+    assert workload.groups == (
+        FlowGroup(flows=2, congestion="reno", pacing_rate=1_000_000),
+        FlowGroup(flows=3, congestion="cubic", pacing_rate=8000),
+    )
+
+
+def test_a_claim_may_need_a_real_clock(tmp_path: Path) -> None:
+    text = GOOD.replace("source: here", "source: here, needs: real")
+
+    (claim,) = load(tmp_path, text).claims
+
+    assert claim.needs is Need.REAL

@@ -3,7 +3,13 @@
 import pytest
 
 from testbed.errors import SpecError
-from testbed.spec.path import Path, parse_path, towards_receiver, towards_sender
+from testbed.spec.path import (
+    Path,
+    parse_path,
+    router_mtu,
+    towards_receiver,
+    towards_sender,
+)
 
 LONG = Path(rtt=40_000_001, rate=10**9, queue=1000, loss=0.01)
 
@@ -115,3 +121,17 @@ def test_marks_are_fq_codels_below_htb() -> None:
 
     assert queue.kind == "fq_codel"
     assert queue.options == {"limit": 1000, "ce_threshold": 50_000}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more"),
+    [
+        pytest.param({}, 0, id="as-the-kernel-has-them"),
+        pytest.param({"gso_max_size": 65536}, 0, id="64-kb"),
+        pytest.param({"gso_max_size": 185_000}, 8, id="big-tcp"),
+    ],
+)
+def test_a_router_of_big_tcp_has_room_for_its_header(sizes, more) -> None:
+    path = parse_path({"rtt": "1ms", "rate": "1gbit", "queue": 9, "link_sizes": sizes})
+
+    assert router_mtu(path) == path.mtu + more

@@ -162,12 +162,12 @@ def test_a_late_packet_counts_as_a_retransmission() -> None:
     assert samples(talk, "retransmits") == [1]
 
 
-def test_retransmits_is_one_sample_a_flow() -> None:
+def test_retransmits_add_up_over_the_flows() -> None:
     talk = Talk().handshake().client(length=1000, ack=0).client(length=1000, ack=0)
 
     measured = measure(["retransmits"], [talk.trace(), talk.trace()])
 
-    assert measured["retransmits"].samples.tolist() == [1, 1]
+    assert measured["retransmits"].samples.tolist() == [2]
 
 
 def test_rtt_runs_from_a_data_packet_to_the_first_ack_of_its_last_byte() -> None:
