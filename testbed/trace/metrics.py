@@ -66,9 +66,11 @@ def throughput(trace: Trace) -> Column:
     """Return one sample: payload acknowledged over the time it took.
 
     The bytes are those between sequence 0 and the highest acknowledged one, each once,
-    as far as they were seen sent. The time runs from the first data packet to the first
-    ACK that covers them all; with everything acknowledged, that is the ACK of the last
-    byte. The handshake is left out, as netperf leaves it out. No sample without both.
+    as far as they were seen sent. The time runs from the SYN, where one was seen, else
+    from the first data packet, to the first ACK that covers all of those bytes; with
+    everything acknowledged, that is the ACK of the last one. So a connection counts from
+    its beginning, as netperf's does: its clock runs before connect() is called. No
+    sample without data and ACKs.
     """
     if not len(trace.seq) or not len(trace.ack):
         return np.zeros(0, np.int64)
@@ -76,7 +78,8 @@ def throughput(trace: Trace) -> Column:
     highest = np.maximum.accumulate(trace.ack)
     acked = min(sent, int(highest[-1]))
     last = int(trace.ack_time_ns[np.searchsorted(highest, acked)])
-    elapsed = last - int(trace.time_ns[0])
+    began = trace.time_ns[0] if trace.syn_time_ns is None else trace.syn_time_ns
+    elapsed = last - int(began)
     if acked <= 0 or elapsed <= 0:
         return np.zeros(0, np.int64)
     return np.array([acked * _BITS * NS_PER_S // elapsed], np.int64)
@@ -181,7 +184,7 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="throughput",
             unit="bit/s",
-            meaning="payload acknowledged, from the first data packet to its last ACK",
+            meaning="payload acknowledged, from the SYN to the ACK of the last byte",
             samples=throughput,
             summed=True,
         ),
