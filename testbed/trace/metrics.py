@@ -68,9 +68,9 @@ def throughput(trace: Trace) -> Column:
     The bytes are those between sequence 0 and the highest acknowledged one, each once,
     as far as they were seen sent. The time runs from the SYN, where one was seen, else
     from the first data packet, to the first ACK that covers all of those bytes; with
-    everything acknowledged, that is the ACK of the last one. So a connection counts from
-    its beginning, as netperf's does: its clock runs before connect() is called. No
-    sample without data and ACKs.
+    everything acknowledged, that is the ACK of the last one. So a connection counts
+    from its beginning, as netperf's does: its clock runs before connect() is called.
+    No sample without data and ACKs.
     """
     if not len(trace.seq) or not len(trace.ack):
         return np.zeros(0, np.int64)
