@@ -26,6 +26,7 @@ class Loop:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._callers: dict[int, Callable[[int], None]] = {}
+        self._changed: set[int] = set()
         self._alarm = Alarm()
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self._turn = itertools.count()
@@ -34,15 +35,18 @@ class Loop:
     def watch(self, file: File, events: int, call: Callable[[int], None]) -> None:
         """Call back with EPOLL* bits whenever some of these events are there."""
         self._callers[file.fileno()] = call
+        self._changed.add(file.fileno())
         self._epoll.register(file.fileno(), events)
 
     def change(self, file: File, events: int) -> None:
         """Watch a file for other events from now on."""
+        self._changed.add(file.fileno())
         self._epoll.modify(file.fileno(), events)
 
     def forget(self, file: File) -> None:
         """Watch a file no longer."""
         self._epoll.unregister(file.fileno())
+        self._changed.add(file.fileno())
         del self._callers[file.fileno()]
 
     def at(self, time_ns: int, call: Callable[[], None]) -> None:
@@ -54,8 +58,11 @@ class Loop:
     def run(self, done: Callable[[], bool]) -> None:
         """Serve until done() says so; it is asked after each round of events."""
         while not done():
+            self._changed.clear()
             for fd, events in self._epoll.poll():
-                if fd in self._callers:  # not if one before it made it forgotten
+                # If one before it in the round changed what is watched, these events
+                # are of the past. epoll tells again what still holds: epoll(7).
+                if fd not in self._changed:
                     self._callers[fd](events)
 
     def close(self) -> None:
