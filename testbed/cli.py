@@ -25,8 +25,12 @@ from rich.table import Table
 import testbed
 from testbed.claims import VerdictKind
 from testbed.errors import SpecError, TestbedError
-from testbed.export import predictions_json, results_json
+from testbed.export.contract import predictions_json, results_json
+from testbed.export.formats import FORMATS, FilesFormat, TextFormat
+from testbed.export.junit import junit_text
+from testbed.export.ktap import kselftest_code, ktap_text
 from testbed.facts import MEANINGS, UNITS
+from testbed.files import write_whole
 from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
@@ -54,6 +58,7 @@ from testbed.report.table import verdict_table
 from testbed.spec.codec import encode
 from testbed.spec.experiment import Scale, Variant
 from testbed.spec.load import experiment_names, load_experiment
+from testbed.store import explained, write_text
 from testbed.user import drop_to_invoking_user
 
 _INTERRUPTED = 130
@@ -110,12 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=testbed.__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(verbs.add_parser("run", help="run experiments, print verdicts, report"))
-    shown = verbs.add_parser("report", help="render a stored run again")
-    shown.add_argument("run", type=Path, help="a run-id folder below captures/")
-    shown.add_argument(
-        "--json", action="store_true", help="print JSON and nothing else"
-    )
-    shown.set_defaults(command=_report)
+    _add_report(verbs.add_parser("report", help="render stored runs again"))
     _add_model(verbs.add_parser("model", help="what the sender model predicts"))
     claims = verbs.add_parser(
         "claims", help="draft an experiment from a patch mail's tested section"
@@ -155,8 +155,41 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("--repeat", type=_count, default=1, metavar="N")
     run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
-    run.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    either = run.add_mutually_exclusive_group()
+    either.add_argument(
+        "--json", action="store_true", help="print JSON and nothing else"
+    )
+    either.add_argument(
+        "--ktap", action="store_true", help="print KTAP and nothing else"
+    )
+    run.add_argument(
+        "--kselftest",
+        action="store_true",
+        help="exit as a kselftest does: 0 pass, 1 fail, 4 skip",
+    )
+    run.add_argument(
+        "--junit", type=Path, metavar="FILE", help="write JUnit XML to a file"
+    )
     run.set_defaults(command=_run)
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    report.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="a run-id folder"
+    )
+    either = report.add_mutually_exclusive_group()
+    either.add_argument(
+        "--json", action="store_true", help="print JSON and nothing else"
+    )
+    known = "; ".join(f"{name}: {each.about}" for name, each in FORMATS.items())
+    either.add_argument("--format", choices=FORMATS, help=known)
+    report.add_argument(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="where to: a file, or a folder for files and for the page of several runs",
+    )
+    report.set_defaults(command=_report)
 
 
 def _add_model(model: argparse.ArgumentParser) -> None:
@@ -246,16 +279,44 @@ def _run(arguments: argparse.Namespace) -> int:
             pages.append(publish(folder, results[-1:]))
     if len(results) > 1:
         pages = [publish(arguments.out, results)]
+    if arguments.junit:
+        write_text(arguments.junit, junit_text(results))
+    if arguments.ktap:
+        print(ktap_text(results), end="")
+    else:
+        _show(results, pages, as_json=arguments.json)
+    return kselftest_code(results) if arguments.kselftest else _exit_code(results)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    folders: Sequence[Path] = arguments.runs
+    with watching(Console(stderr=True)) as watch, Workers() as workers:
+        results = [measured_result(folder, watch, workers) for folder in folders]
+    if arguments.format:
+        _export(results, FORMATS[arguments.format], arguments.out)
+        return _exit_code(results)
+    if len(folders) > 1:
+        pages = [publish(arguments.out or Path("captures"), results)]
+    else:
+        pages = [publish(arguments.out or folders[0], results)]
     _show(results, pages, as_json=arguments.json)
     return _exit_code(results)
 
 
-def _report(arguments: argparse.Namespace) -> int:
-    with watching(Console(stderr=True)) as watch, Workers() as workers:
-        result = measured_result(arguments.run, watch, workers)
-    page = publish(arguments.run, [result])
-    _show([result], [page], as_json=arguments.json)
-    return _exit_code([result])
+def _export(
+    results: Sequence[Result], how: TextFormat | FilesFormat, out: Path | None
+) -> None:
+    if isinstance(how, TextFormat):
+        if out is None:
+            print(how.text(results), end="")
+        else:
+            write_text(out, how.text(results))
+        return
+    for name, content in how.files(results):
+        path = (out or Path()) / name
+        with explained(path):
+            write_whole(path, content)
+        print(path)
 
 
 def _model(arguments: argparse.Namespace) -> int:

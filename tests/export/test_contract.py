@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from report.builders import AFTER, STATE, result
 
-from testbed.export import results_json
+from testbed.export.contract import results_json
 from testbed.predicted import Unreached
 from testbed.report.result import Result
 

@@ -1,0 +1,1 @@
+"""Results for other programs and for the mailing list, a format a module."""

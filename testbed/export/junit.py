@@ -1,0 +1,65 @@
+"""JUnit XML, which CI systems show: an experiment a suite, a claim a test case."""
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from testbed.claims import Verdict, VerdictKind
+from testbed.report.result import Result
+from testbed.report.words import ran_on, void
+
+
+def junit_text(results: Sequence[Result]) -> str:
+    """Return the results as one XML document.
+
+    A claim that was not reproduced is a failure, one that was not asked is skipped, a
+    void run is an error of its suite.
+    """
+    root = Element("testsuites", name="testbed")
+    for result in results:
+        _add_suite(root, result)
+    indent(root)
+    return tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_suite(root: Element, result: Result) -> None:
+    failed = [each for each in result.verdicts if _failed(each)]
+    skipped = [each for each in result.verdicts if not each.asked]
+    suite = SubElement(
+        root,
+        "testsuite",
+        name=result.experiment.name,
+        tests=str(len(result.verdicts) + len(result.voids)),
+        failures=str(len(failed)),
+        errors=str(len(result.voids)),
+        skipped=str(len(skipped)),
+        time=f"{sum(run.wall_seconds for run in result.stored()):.3f}",
+    )
+    properties = SubElement(suite, "properties")
+    for line in ran_on(result):
+        SubElement(properties, "property", name="ran on", value=line)
+    for verdict in result.verdicts:
+        _add_case(suite, result.experiment.name, verdict)
+    for run in result.voids:
+        name = f"{run.variant}, repeat {run.repeat}"
+        case = SubElement(
+            suite, "testcase", classname=result.experiment.name, name=name
+        )
+        SubElement(case, "error", message=void(run))
+
+
+def _add_case(suite: Element, experiment: str, verdict: Verdict) -> None:
+    claim = verdict.claim
+    name = f"{claim.metric} at the {claim.host}"
+    if claim.relative_to:
+        name += f" by {claim.relative_to}"
+    case = SubElement(suite, "testcase", classname=experiment, name=name)
+    if not verdict.asked:
+        SubElement(case, "skipped", message=verdict.why)
+    elif _failed(verdict):
+        SubElement(case, "failure", type=verdict.kind.value, message=verdict.why)
+    else:
+        SubElement(case, "system-out").text = verdict.why
+
+
+def _failed(verdict: Verdict) -> bool:
+    return verdict.asked and verdict.kind is not VerdictKind.REPRODUCED
