@@ -65,6 +65,42 @@ def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
     assert answer["claims"][0]["verdict"] == "not reproduced"
 
 
+def test_a_text_format_is_the_only_thing_on_stdout(stored, capsys) -> None:
+    status = main(["report", str(stored), "--format", "ktap"])
+
+    assert status == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "KTAP version 1"
+    assert told[-1] == "not ok 1 an-experiment"
+
+
+def test_a_text_format_can_go_to_a_file(stored, tmp_path, capsys) -> None:
+    file = tmp_path / "results.xml"
+
+    main(["report", str(stored), "--format", "junit", "--out", str(file)])
+
+    assert capsys.readouterr().out == ""
+    assert file.read_text().startswith("<?xml")
+
+
+def test_a_format_of_files_prints_where_they_are(stored, tmp_path, capsys) -> None:
+    folder = tmp_path / "plots"
+
+    main(["report", str(stored), "--format", "xplot", "--out", str(folder)])
+
+    told = capsys.readouterr().out.splitlines()
+    assert sorted(told) == sorted(map(str, folder.iterdir()))
+    assert told
+
+
+def test_several_runs_are_reported_on_one_page(stored, tmp_path, capsys) -> None:
+    both = [str(stored), str(stored)]
+
+    assert main(["report", *both, "--out", str(tmp_path)]) == 1
+    assert (tmp_path / "report.html").exists()
+    assert capsys.readouterr().out.count("experiment an-experiment") == 2
+
+
 @pytest.mark.parametrize(
     ("argv", "status", "complaint"),
     [

@@ -11,7 +11,7 @@ from testbed.facts import UNITS
 from testbed.report.meanings import PACKET_METRICS, titled, unit_of
 from testbed.report.numbers import NOTHING, amount, listed, plural
 from testbed.report.result import Result
-from testbed.report.words import ran_on
+from testbed.report.words import ran_on, void
 from testbed.spec.codec import encode
 from testbed.spec.experiment import Variant
 from testbed.spec.path import Path
@@ -51,6 +51,8 @@ def _block(result: Result) -> Iterator[str]:
     yield ""
     for each in variants:
         yield from _wrapped(f"{each.name}: {each.about}")
+    for run in result.voids:
+        yield from _wrapped(void(run))
     for at in range(0, len(variants), _ABREAST):
         yield ""
         yield from _table(result, [each.name for each in variants[at : at + _ABREAST]])

@@ -1,11 +1,15 @@
 """JUnit XML, which CI systems show: an experiment a suite, a claim a test case."""
 
+import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from testbed.claims import Verdict, VerdictKind
 from testbed.report.result import Result
 from testbed.report.words import ran_on, void
+
+#: What no XML 1.0 document may hold (section 2.2), escaped or not.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_text(results: Sequence[Result]) -> str:
@@ -18,7 +22,8 @@ def junit_text(results: Sequence[Result]) -> str:
     for result in results:
         _add_suite(root, result)
     indent(root)
-    return tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    text = tostring(root, encoding="unicode", xml_declaration=True)
+    return _ILLEGAL.sub("", text) + "\n"
 
 
 def _add_suite(root: Element, result: Result) -> None:

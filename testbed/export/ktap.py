@@ -41,15 +41,19 @@ def _subtests(result: Result) -> Iterator[str]:
         yield f"# {line}"
     yield f"1..{len(result.verdicts)}"
     for at, verdict in enumerate(result.verdicts, start=1):
-        yield f"# {verdict.kind.value}: {' '.join(verdict.why.split())}"
+        yield f"# {verdict.kind.value}: {_one_line(verdict.why)}"
         yield _line(at, _named(verdict), _judged(verdict))
-    yield from (f"# {void(run)}" for run in result.voids)
+    yield from (f"# {_one_line(void(run))}" for run in result.voids)
     yield f"# {summary(result)}"
 
 
 def _line(number: int, name: str, outcome: tuple[str, str]) -> str:
     word, skipped = outcome
     return f"{word} {number} {name}" + (f" # SKIP {skipped}" if skipped else "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _named(verdict: Verdict) -> str:
@@ -60,7 +64,7 @@ def _named(verdict: Verdict) -> str:
 
 def _judged(verdict: Verdict) -> tuple[str, str]:
     if not verdict.asked:
-        return "ok", " ".join(verdict.why.split())
+        return "ok", _one_line(verdict.why)
     return ("ok" if verdict.kind is VerdictKind.REPRODUCED else "not ok"), ""
 
 
