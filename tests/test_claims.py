@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from builders import a_claim, a_run
 
-from testbed.claims import VerdictKind, judge, judge_claim
+from testbed.claims import judge, judge_claim
 from testbed.spec.claim import Need
 from testbed.spec.experiment import Scale
+from testbed.verdict import VerdictKind
 
 FEWER = a_claim({"before": 600, "after": 200})
 SAME = a_claim({"before": 100, "after": 100})

@@ -11,7 +11,6 @@ import pytest
 from builders import BUILT, a_claim, a_variant, a_workload, an_experiment
 from fakes import FakeMachine
 
-from testbed.claims import VerdictKind
 from testbed.errors import (
     InfrastructureError,
     MachineLost,
@@ -35,6 +34,7 @@ from testbed.predicted import Predicted, Unreached
 from testbed.report.result import Result
 from testbed.spec.experiment import Experiment, Scale
 from testbed.store import Run, load_run, load_runs
+from testbed.verdict import VerdictKind
 
 KERNELS = {"6.12": BUILT}
 
