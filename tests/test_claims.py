@@ -127,11 +127,6 @@ class Measured:
             id="a-real-clock-that-is-virtual",
         ),
         pytest.param(
-            *(Need.REAL, "real", Scale.QUICK, VerdictKind.REPRODUCED),
-            "after +0.0%, within 10%",
-            id="a-real-clock-that-is",
-        ),
-        pytest.param(
             *(Need.FULL, "virtual", Scale.QUICK, VerdictKind.NOT_COMPARABLE),
             "of the published scale: run --full",
             id="full-scale-at-quick",
