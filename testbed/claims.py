@@ -43,7 +43,9 @@ def _lacks(run: Run) -> dict[Need, str]:
     """Return what a run cannot give, and why."""
     lacks = {}
     if run.clock != "real":
-        lacks[Need.REAL] = f"not comparable on a {run.clock} clock"
+        lacks[Need.REAL] = (
+            "of a clock that runs while the CPU works: run --machine uml-real"
+        )
     if run.experiment.scale is not Scale.FULL:
         lacks[Need.FULL] = "of the published scale: run --full"
     return lacks

@@ -1,9 +1,9 @@
 """The command line: verbs to the pipeline, results to the terminal. Only this prints.
 
-Exit codes: 0 every claim reproduced (or none made; claims that need another clock or
-scale do not count), 1 a claim was not, 2 usage or a bad
-file, 3 something needed is unavailable here, 4 the infrastructure failed and the run is
-void, 130 interrupted.
+Exit codes: 0 every claim reproduced (or none made; claims that take another clock,
+scale or more repeats do not count), 1 a claim was not, 2 usage or a bad file, 3
+something needed is unavailable here, 4 the infrastructure failed and the run is void,
+130 interrupted.
 """
 
 import argparse

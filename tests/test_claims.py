@@ -123,7 +123,7 @@ class Measured:
     [
         pytest.param(
             *(Need.REAL, "virtual", Scale.FULL, VerdictKind.NOT_COMPARABLE),
-            "not comparable on a virtual clock",
+            "of a clock that runs while the CPU works: run --machine uml-real",
             id="a-real-clock-that-is-virtual",
         ),
         pytest.param(
