@@ -75,12 +75,12 @@ def _beside_virtual_time(verdict: Verdict) -> Verdict:
     What is reproduced in real time is. What is not may be the machine's doing, that is
     too slow or busy, and so says nothing of the kernel.
     """
-    if verdict.kind is not VerdictKind.NOT_REPRODUCED:
+    if verdict.kind in (VerdictKind.REPRODUCED, VerdictKind.DIRECTION_ONLY):
         return replace(verdict, asked=False)
     return replace(
         verdict,
         kind=VerdictKind.NOT_COMPARABLE,
-        why=f"{verdict.why}; this machine may be why, ask virtual time",
+        why=f"{verdict.why}; the machine may be why, virtual time can tell",
         asked=False,
     )
 
