@@ -75,7 +75,7 @@ def _beside_virtual_time(verdict: Verdict) -> Verdict:
     What is reproduced in real time is. What is not may be the machine's doing, that is
     too slow or busy, and so says nothing of the kernel.
     """
-    if verdict.kind in (VerdictKind.REPRODUCED, VerdictKind.DIRECTION_ONLY):
+    if verdict.kind is not VerdictKind.NOT_REPRODUCED:
         return replace(verdict, asked=False)
     return replace(
         verdict,
