@@ -76,7 +76,9 @@ def _result(result: Result) -> Iterator[RenderableType]:
         yield from _reasons(result.verdicts)
     yield Text(summary(result), style="bold")
     if result.runs:
-        yield _packets(result)
+        packets = _packets(result)
+        if packets.row_count:
+            yield packets
         yield from _model(result)
 
 

@@ -203,6 +203,18 @@ def test_a_ratio_stands_below_the_values_with_its_interval(
     assert max(map(len, shown.splitlines())) <= width
 
 
+def test_where_nothing_was_captured_there_is_no_table_of_packets(
+    tmp_path: Path,
+) -> None:
+    plain = result(tmp_path)
+    runs = tuple(replace(each, trace=None, metrics={}) for each in plain.runs)
+
+    shown = printed(replace(plain, runs=runs, predictions={}))
+
+    assert "p99" in printed(plain)
+    assert "p99" not in shown
+
+
 def test_a_ratio_of_few_repeats_has_no_interval(tmp_path: Path) -> None:
     plain = in_real_time(tmp_path)
     (verdict,) = plain.verdicts
