@@ -172,8 +172,9 @@ def _packets(result: Result) -> Table:
 
 def _model(result: Result) -> Iterator[RenderableType]:
     variants = [name for name in result.variants() if result.predicted(name)]
-    if variants:
-        yield _grid(match_grid(result))
+    matched = match_grid(result)
+    if matched.rows:
+        yield _grid(matched)
     told = (divergence_lines(*each) for each in divergences(result))
     for line in (*chain.from_iterable(told), *unreached(result)):
         yield Padding(Text(line), (0, 0, 0, 2))

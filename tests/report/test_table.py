@@ -203,16 +203,21 @@ def test_a_ratio_stands_below_the_values_with_its_interval(
     assert max(map(len, shown.splitlines())) <= width
 
 
-def test_where_nothing_was_captured_there_is_no_table_of_packets(
+def test_where_nothing_was_captured_there_is_no_table_of_packets_nor_of_matches(
     tmp_path: Path,
 ) -> None:
     plain = result(tmp_path)
     runs = tuple(replace(each, trace=None, metrics={}) for each in plain.runs)
 
-    shown = printed(replace(plain, runs=runs, predictions={}))
+    gone = {
+        name: replace(plain.predicted(name), match=None) for name in plain.variants()
+    }
+    shown = printed(replace(plain, runs=runs, predictions=gone))
 
-    assert "p99" in printed(plain)
-    assert "p99" not in shown
+    for head in ("p99", "model against kernel"):
+        assert head in printed(plain)
+        assert head not in shown
+    assert "cut by" in shown
 
 
 def test_a_ratio_of_few_repeats_has_no_interval(tmp_path: Path) -> None:
