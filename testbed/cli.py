@@ -1,9 +1,9 @@
 """The command line: verbs to the pipeline, results to the terminal. Only this prints.
 
-Exit codes: 0 every claim reproduced (or none made; claims that need another clock or
-scale do not count), 1 a claim was not, 2 usage or a bad
-file, 3 something needed is unavailable here, 4 the infrastructure failed and the run is
-void, 130 interrupted.
+Exit codes: 0 every claim reproduced (or none made; claims that take another clock,
+scale or more repeats do not count), 1 a claim was not, 2 usage or a bad file, 3
+something needed is unavailable here, 4 the infrastructure failed and the run is void,
+130 interrupted.
 """
 
 import argparse
@@ -23,7 +23,6 @@ from rich.console import Console
 from rich.table import Table
 
 import testbed
-from testbed.claims import VerdictKind
 from testbed.errors import SpecError, TestbedError
 from testbed.export.contract import predictions_json, results_json
 from testbed.export.formats import FORMATS, FilesFormat, TextFormat
@@ -39,6 +38,7 @@ from testbed.mail.draft import draft
 from testbed.mail.writing import short
 from testbed.pipeline import (
     MACHINES,
+    REPEATS,
     Plan,
     build_kernels,
     check_names,
@@ -60,6 +60,7 @@ from testbed.spec.experiment import Scale, Variant
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.store import explained, write_text
 from testbed.user import drop_to_invoking_user
+from testbed.verdict import VerdictKind
 
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
@@ -138,7 +139,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--full", action="store_true", help="send what was published, not a tenth of it"
     )
-    run.add_argument("--machine", choices=MACHINES, default="uml")
+    run.add_argument(
+        "--machine",
+        choices=MACHINES,
+        default="uml",
+        help="uml: virtual time (default); uml-real: real time, for CPU and rates",
+    )
     run.add_argument(
         "--kernel", metavar="NAME", help="run every variant on this kernel"
     )
@@ -153,7 +159,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--seed", type=_seed, default=1, help="of all randomness (default 1)"
     )
-    run.add_argument("--repeat", type=_count, default=1, metavar="N")
+    run.add_argument(
+        "--repeat",
+        type=_count,
+        metavar="N",
+        help=f"of each variant (default 1, in real time {REPEATS['real']}, in turns)",
+    )
     run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
     either = run.add_mutually_exclusive_group()
     either.add_argument(
@@ -256,16 +267,20 @@ def _seed(text: str) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     names = arguments.experiments or experiment_names()
     scale = Scale.FULL if arguments.full else Scale.QUICK
+    machine = MACHINES[arguments.machine]
     experiments = [
-        with_kernel(load_experiment(name, arguments.settings, scale), arguments.kernel)
+        with_kernel(
+            load_experiment(name, arguments.settings, scale, machine.clock),
+            arguments.kernel,
+        )
         for name in names
     ]
     for experiment in experiments:
         check_names(experiment)
     plan = Plan(
-        machine=MACHINES[arguments.machine],
+        machine=machine,
         seed=arguments.seed,
-        repeats=arguments.repeat,
+        repeats=arguments.repeat or REPEATS[machine.clock],
         out=arguments.out,
         command="python -m testbed " + shlex.join(sys.argv[1:]),
     )

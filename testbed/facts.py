@@ -42,12 +42,16 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactMetric:
-    """A metric by its contract name. samples: its definition."""
+    """A metric by its contract name. samples: its definition.
+
+    total: whether it grows with what is sent, and so compares for equal work alone.
+    """
 
     name: str
     unit: str
     meaning: str
     samples: Callable[[Facts], Samples]
+    total: bool = False
 
 
 def segs_per_ack(facts: Facts) -> Samples:
@@ -149,12 +153,14 @@ FACT_METRICS: Mapping[str, FactMetric] = {
             unit="ns",
             meaning="CPU time of the sending process; 0 on a virtual clock",
             samples=cpu,
+            total=True,
         ),
         FactMetric(
             name="context_switches",
             unit="switches",
             meaning="how often the sending process gave its CPU up",
             samples=context_switches,
+            total=True,
         ),
     )
 }
@@ -193,6 +199,14 @@ def statistic(metrics: Mapping[str, Measurement], name: str) -> float | None:
         return None
     value: float | None = getattr(metrics[metric].summary(), wanted or "mean")
     return value
+
+
+def is_total(name: str) -> bool:
+    """Tell whether what a claim is about grows with what is sent: all counters do."""
+    metric = name.partition(".")[0]
+    return metric not in UNITS or (
+        metric in FACT_METRICS and FACT_METRICS[metric].total
+    )
 
 
 def is_metric(name: str) -> bool:

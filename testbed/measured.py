@@ -60,6 +60,10 @@ class MeasuredRun:
             return float(self.counters[on].get(metric, 0))
         return None
 
+    def work(self) -> int:
+        """Return the bytes of payload that the sender sent, by its own account."""
+        return int(self.run.workload()["bytes"])
+
     def deciding_on(self, index: int) -> Mapping[str, int] | None:
         """Return the sender's state in which it decided on a data packet of the trace.
 

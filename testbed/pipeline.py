@@ -38,10 +38,11 @@ from testbed.facts import (
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Machine
-from testbed.machine.uml import UmlMachine
+from testbed.machine.uml import UmlMachine, UmlRealMachine
 from testbed.measured import MeasuredRun, attribution_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
 from testbed.process import Stop
+from testbed.ratio import LEAST_PAIRS
 from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.codec import encode
@@ -63,7 +64,12 @@ from testbed.trace.capture import read_capture
 from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Trace
 
-MACHINES: Mapping[str, Machine] = {"uml": UmlMachine()}
+MACHINES: Mapping[str, Machine] = {
+    each.name: each for each in (UmlMachine(), UmlRealMachine())
+}
+#: How often each variant is run unless the user says, by clock. Virtual time gives the
+#: same again; in real time a ratio needs some repeats before it has an interval.
+REPEATS = {"virtual": 1, "real": LEAST_PAIRS}
 REPORT = "report.html"
 #: Wall-clock seconds that one variant may take before its machine is ended. At full
 #: scale it takes tens of minutes, on a busy machine hours.
@@ -100,8 +106,10 @@ def record(
 ) -> Path:
     """Run every variant of an experiment; return the folder that holds the runs.
 
-    kernels: by the names the variants use.  Raises what went wrong; the runs it went
-    wrong in are then marked void.
+    In virtual time they run side by side. In real time one would slow another down, so
+    they take turns (before, after, before, after): what else the host does, and how
+    that changes, meets every variant alike.  kernels: by the names the variants use.
+    Raises what went wrong; the runs it went wrong in are then marked void.
     """
     folder = plan.out / experiment.name / new_run_id()
     runs = [
@@ -112,7 +120,7 @@ def record(
     works = [
         _recording(run, kernels[run.spec().kernel], plan.machine, watch) for run in runs
     ]
-    _side_by_side(works)
+    _run_all(works, 1 if plan.machine.clock == "real" else os.cpu_count())
     return folder
 
 
@@ -266,9 +274,10 @@ def _new_run(
     )
 
 
-def _side_by_side(works: Sequence[Callable[[Stop], None]]) -> None:
+def _run_all(works: Sequence[Callable[[Stop], None]], abreast: int | None) -> None:
+    """Run works in their order, so many at a time."""
     stop = Stop()
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=abreast) as pool:
         futures = [pool.submit(work, stop) for work in works]
         try:
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:

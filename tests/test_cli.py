@@ -12,9 +12,12 @@ import pytest
 from builders import BUILT, a_claim, an_experiment
 from fakes import FakeMachine
 
+from testbed import cli
 from testbed.cli import main
+from testbed.errors import Unavailable
 from testbed.pipeline import Plan, record
 from testbed.progress import ConsoleWatch, watching
+from testbed.spec.experiment import Experiment
 
 CHECKOUT = Path(__file__).parent.parent
 
@@ -202,6 +205,37 @@ def test_the_models_json_has_counters_metrics_and_attribution(capsys) -> None:
     assert after["match"] is None
 
 
+@pytest.mark.parametrize(
+    ("argv", "clock", "repeats", "captured"),
+    [
+        pytest.param([], "virtual", 1, True, id="virtual-time"),
+        pytest.param(["--machine", "uml-real"], "real", 5, False, id="real-time"),
+        pytest.param(
+            ["--machine", "uml-real", "--repeat", "2", "--set", "capture=true"],
+            *("real", 2, True),
+            id="as-the-user-says",
+        ),
+    ],
+)
+def test_real_time_takes_repeats_and_no_capture(
+    argv, clock, repeats, captured, monkeypatch
+) -> None:
+    asked: list[tuple[Experiment, Plan]] = []
+
+    def refuse(experiment, _kernels, plan, _watch) -> Path:
+        asked.append((experiment, plan))
+        raise Unavailable("no machine", remedy="none")
+
+    monkeypatch.setattr(cli, "build_kernels", lambda _experiment, _watch: {})
+    monkeypatch.setattr(cli, "record", refuse)
+
+    assert main(["run", "big-tcp", *argv]) == 3
+
+    ((experiment, plan),) = asked
+    assert (plan.machine.clock, plan.repeats) == (clock, repeats)
+    assert [each.capture for each in experiment.variants] == [captured] * 2
+
+
 def test_list_names_what_there_is(capsys) -> None:
     assert main(["list"]) == 0
 
@@ -209,6 +243,7 @@ def test_list_names_what_there_is(capsys) -> None:
     assert "refine-tso-autosizing" in shown
     assert "long_haul" in shown
     assert "ack_stretch" in shown
+    assert "uml-real" in shown
 
 
 def test_kernel_list_needs_nothing_built(tmp_path, monkeypatch, capsys) -> None:

@@ -6,6 +6,7 @@ from testbed.facts import (
     Facts,
     facts_of,
     is_metric,
+    is_total,
     measure_facts,
     measure_uncaptured,
     statistic,
@@ -79,3 +80,19 @@ def test_a_single_streams_account_is_of_one_flow() -> None:
 )
 def test_a_claim_may_name_a_statistic(name, known) -> None:
     assert is_metric(name) is known
+
+
+@pytest.mark.parametrize(
+    ("name", "total"),
+    [
+        ("cpu", True),
+        ("context_switches", True),
+        ("TcpOutSegs", True),
+        ("latency.p99", False),
+        ("transactions", False),
+        ("throughput", False),
+        ("tso_size", False),
+    ],
+)
+def test_what_grows_with_what_is_sent_is_a_total(name, total) -> None:
+    assert is_total(name) is total

@@ -2,16 +2,16 @@
 
 import json
 import os
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from builders import BUILT, a_claim, a_variant, a_workload, an_experiment
 from fakes import FakeMachine
 
-from testbed.claims import VerdictKind
 from testbed.errors import (
     InfrastructureError,
     MachineLost,
@@ -20,6 +20,7 @@ from testbed.errors import (
     Unavailable,
 )
 from testbed.kernels.progress import Progress
+from testbed.machine.machine import Outcome
 from testbed.pipeline import (
     Plan,
     check_names,
@@ -35,6 +36,7 @@ from testbed.predicted import Predicted, Unreached
 from testbed.report.result import Result
 from testbed.spec.experiment import Experiment, Scale
 from testbed.store import Run, load_run, load_runs
+from testbed.verdict import VerdictKind
 
 KERNELS = {"6.12": BUILT}
 
@@ -48,6 +50,23 @@ class SilentWatch:
 
     def run(self, run: Run, phase: str) -> None:
         self.phases.append((run.variant, phase))
+
+
+@dataclass
+class TurnTaker(FakeMachine):
+    """Says which runs began, in order, and how many there were at once at most."""
+
+    began: list[tuple[str, str]] = field(default_factory=list)
+    most_at_once: int = 0
+    _now: int = 0
+
+    def run(self, kernel, job, on_line, stop) -> Outcome:
+        self.began.append((job.folder.parent.name, job.folder.name))
+        self._now += 1
+        self.most_at_once = max(self.most_at_once, self._now)
+        time.sleep(0.02)
+        self._now -= 1
+        return super().run(kernel, job, on_line, stop)
 
 
 def result_of(folder: Path, watch: SilentWatch | None = None) -> Result:
@@ -83,6 +102,17 @@ def test_each_repeat_has_a_seed_of_its_own_that_both_variants_share(tmp_path) ->
     record(an_experiment(), KERNELS, a_plan(tmp_path, machine, 2), SilentWatch())
 
     assert sorted(machine.seeds) == [7, 7, 8, 8]
+
+
+def test_in_real_time_variants_take_turns_and_are_never_side_by_side(tmp_path) -> None:
+    machine = TurnTaker(clock="real")
+
+    record(an_experiment(), KERNELS, a_plan(tmp_path, machine, 3), SilentWatch())
+
+    assert machine.began == [
+        (name, repeat) for repeat in "123" for name in ("before", "after")
+    ]
+    assert machine.most_at_once == 1
 
 
 def test_a_lost_machine_voids_its_run_and_is_raised(tmp_path) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
 from testbed.model.match import Divergence, Match
 from testbed.predicted import Counted, Predicted, Unreached
 from testbed.report.result import Result
 from testbed.spec.codec import encode
 from testbed.trace.measurement import Measurement
+from testbed.verdict import Verdict
 
 FORMAT = 1
 
@@ -166,4 +166,5 @@ def claim_json(experiment: str, verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.kind.value,
         "why": verdict.why,
         "source": claim.source,
+        "ratio": encode(verdict.ratio),
     }

@@ -1,10 +1,13 @@
-"""User-Mode Linux in virtual time: a real kernel as one unprivileged process.
+"""User-Mode Linux: a real kernel as one unprivileged process, on either clock.
 
-Time moves only when every task of the guest sleeps (time-travel=inf-cpu), so neither
-the speed nor the load of the host can touch a result. The kernel's command line goes
-into its randomness, so nothing on it may differ between two runs but the seed; what
-does differ reaches the guest through the folder the kernel is started in, which the
-guest finds as /proc/self/cwd while its root is still the host's.
+In virtual time the clock moves only when every task of the guest sleeps
+(time-travel=inf-cpu), so neither the speed nor the load of the host can touch a result.
+In real time it is the host's clock: CPU costs time, and no two runs are the same.
+
+The kernel's command line goes into its randomness, so nothing on it may differ between
+two runs but the seed; what does differ reaches the guest through the folder the kernel
+is started in, which the guest finds as /proc/self/cwd while its root is still the
+host's.
 
 The guest's root is the host's file system, read-only below a tmpfs overlay; the job's
 folder alone is writable. UML_HOSTFS_RW holds the kernel itself to that (our patch
@@ -76,9 +79,17 @@ class UmlMachine:
             init = folder / "init"
             init.write_text(guest_init(job, sys.executable))
             init.chmod(0o755)
-            return _boot(kernel, job, on_line, stop)
+            argv = uml_argv(kernel.image, job.seed, self.clock)
+            return _boot(kernel, argv, job, on_line, stop)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+class UmlRealMachine(UmlMachine):
+    """Runs the same kernel on the host's clock: whatever else runs there shows."""
+
+    name = "uml-real"
+    clock = "real"
 
 
 def require_programs() -> None:
@@ -91,8 +102,9 @@ def require_programs() -> None:
         )
 
 
-def uml_argv(image: Path, seed: int) -> tuple[str, ...]:
+def uml_argv(image: Path, seed: int, clock: str) -> tuple[str, ...]:
     """Return the command that boots image: the same for all runs but for the seed."""
+    virtual = ("time-travel=inf-cpu", f"time-travel-start={BOOT_NS}")
     return (
         "setarch",
         "-R",  # no host ASLR: addresses must not differ between runs
@@ -103,8 +115,7 @@ def uml_argv(image: Path, seed: int) -> tuple[str, ...]:
         "rootflags=/",
         "ro",
         "init=/proc/self/cwd/init",
-        "time-travel=inf-cpu",
-        f"time-travel-start={BOOT_NS}",
+        *(virtual if clock == "virtual" else ()),
         f"uml-seed={seed}",
         "uml_dir=uml",
         "umid=m",
@@ -192,7 +203,11 @@ def guest_init(job: Job, python: str) -> str:
 
 
 def _boot(
-    kernel: BuiltKernel, job: Job, on_line: Callable[[str], None], stop: Stop
+    kernel: BuiltKernel,
+    argv: tuple[str, ...],
+    job: Job,
+    on_line: Callable[[str], None],
+    stop: Stop,
 ) -> Outcome:
     folder = job.folder / _FOLDER
     tail: deque[str] = deque(maxlen=_TAIL)
@@ -203,7 +218,7 @@ def _boot(
 
     began = time.monotonic_ns()
     ended = stream(
-        uml_argv(kernel.image, job.seed),
+        argv,
         take,
         timeout_s=job.deadline_s,
         cwd=folder,

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from testbed.claims import VerdictKind
 from testbed.facts import UNITS
 from testbed.spec.claim import Claim
 from testbed.trace.causes import Cause
+from testbed.verdict import VerdictKind
 
 #: nstat counters, as Linux 6.x counts them. Source: include/uapi/linux/snmp.h, and the
 #: functions named.
@@ -32,6 +32,12 @@ COUNTERS: Mapping[str, str] = {
         "bytes received by IP, headers included, one set of headers a GSO or GRO packet"
     ),
 }
+
+#: What a claim that needs real time is judged by: testbed/ratio.py.
+RATIO = (
+    "in real time: the median of one variant's repeats over the median of another's, "
+    "with its 95% interval, by bootstrap over the pairs that ran in turn"
+)
 
 SAMPLES: Mapping[str, str] = {
     "cwnd": "congestion window, in segments (tcpi_snd_cwnd)",
@@ -67,14 +73,22 @@ RULES: Mapping[Cause, str] = {
 }
 
 VERDICTS: Mapping[VerdictKind, str] = {
-    VerdictKind.REPRODUCED: "every value is within its tolerance of the one claimed",
+    VerdictKind.REPRODUCED: (
+        "every value is within its tolerance of the one claimed; in real time, all of "
+        "the ratio's interval is"
+    ),
     VerdictKind.DIRECTION_ONLY: (
         "values differ, but the change between the variants goes the claimed way and "
-        "is at least half as large (on a logarithmic scale)"
+        "is at least half as large (on a logarithmic scale); in real time, all of the "
+        "ratio's interval is on the claimed side of 1"
     ),
-    VerdictKind.NOT_REPRODUCED: "neither the values nor the change are there",
+    VerdictKind.NOT_REPRODUCED: (
+        "neither the values nor the change are there; in real time, nothing in the "
+        "ratio's interval is half the claimed change"
+    ),
     VerdictKind.NOT_COMPARABLE: (
-        "a value that was claimed was not measured, or takes another machine or scale"
+        "a value that was claimed was not measured, or takes another machine or scale; "
+        "in real time, the ratio's interval allows no verdict"
     ),
 }
 

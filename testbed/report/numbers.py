@@ -46,6 +46,11 @@ def count(value: float) -> str:
     return f"{value:,.{max(1, _decimals(value))}f}".replace(",", " ")
 
 
+def ends(interval: tuple[float, float]) -> str:
+    """Write the two ends of an interval of ratios: "1.09 to 1.74"."""
+    return " to ".join(count(end) for end in interval)
+
+
 def share(part: float, whole: float) -> str:
     """Write part of a whole in percent: "12.5%". Nothing of nothing is no share."""
     return f"{part / whole:.1%}" if whole else NOTHING

@@ -12,9 +12,9 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from testbed.claims import Verdict
 from testbed.facts import MEANINGS, UNITS
 from testbed.measured import MeasuredRun
+from testbed.ratio import Ratio
 from testbed.report.figures import Figure, figures
 from testbed.report.grid import Grid
 from testbed.report.matching import (
@@ -27,6 +27,7 @@ from testbed.report.matching import (
 from testbed.report.meanings import (
     COUNTERS,
     MATCHING,
+    RATIO,
     RULES,
     SAMPLES,
     VERDICTS,
@@ -35,7 +36,7 @@ from testbed.report.meanings import (
     titled,
     unit_of,
 )
-from testbed.report.numbers import amount, change, count, listed
+from testbed.report.numbers import NOTHING, amount, change, count, ends, listed
 from testbed.report.result import Result
 from testbed.report.words import ran_on, summary, void
 from testbed.spec.codec import encode
@@ -43,6 +44,7 @@ from testbed.spec.experiment import Experiment
 from testbed.store import Run
 from testbed.trace.measurement import Summary
 from testbed.units import NS_PER_S
+from testbed.verdict import Verdict
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 _STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
@@ -105,6 +107,7 @@ def render(results: Sequence[Result]) -> str:
         metrics=MEANINGS,
         unit_of=unit_of,
         definitions=_definitions(results),
+        ratio=RATIO,
         samples=SAMPLES,
         matching=MATCHING,
         rules=RULES,
@@ -139,23 +142,36 @@ def _section(at: int, result: Result) -> Section:
 def _line(verdict: Verdict) -> Line:
     claim = verdict.claim
     unit = claimed_unit(claim)
+    values = (
+        Row(
+            variant=variant,
+            claimed=amount(claimed, unit),
+            measured=amount(verdict.measured.get(variant), unit),
+            model=amount(verdict.model.get(variant), unit),
+            differs=change(claimed, verdict.measured.get(variant)),
+        )
+        for variant, claimed in claim.claimed.items()
+    )
     return Line(
         metric=claim.metric,
         scope=scope_of(claim),
-        rows=tuple(
-            Row(
-                variant=variant,
-                claimed=amount(claimed, unit),
-                measured=amount(verdict.measured.get(variant), unit),
-                model=amount(verdict.model.get(variant), unit),
-                differs=change(claimed, verdict.measured.get(variant)),
-            )
-            for variant, claimed in claim.claimed.items()
-        ),
+        rows=(*values, *([_ratio(verdict.ratio)] if verdict.ratio else [])),
         verdict=verdict.kind.value,
         kind=verdict.kind.name.lower().replace("_", "-"),
         why=verdict.why,
         source=claim.source,
+    )
+
+
+def _ratio(ratio: Ratio) -> Row:
+    """Return what a claim was judged by in real time, with its interval."""
+    spread = f" [{ends(ratio.interval)}]" if ratio.interval else ""
+    return Row(
+        variant=f"{ratio.over}/{ratio.under}",
+        claimed=amount(ratio.claimed, ""),
+        measured=amount(ratio.measured, "") + spread,
+        model=NOTHING,
+        differs=change(ratio.claimed, ratio.measured),
     )
 
 

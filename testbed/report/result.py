@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from testbed.claims import Verdict
 from testbed.measured import MeasuredRun
 from testbed.predicted import Predicted, Unreached
 from testbed.spec.experiment import Experiment
 from testbed.store import Run
+from testbed.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

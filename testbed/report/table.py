@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from testbed.claims import Verdict, VerdictKind
+from testbed.ratio import Ratio
 from testbed.report.grid import Grid
 from testbed.report.matching import (
     attribution_grid,
@@ -25,9 +25,10 @@ from testbed.report.matching import (
     unreached,
 )
 from testbed.report.meanings import PACKET_METRICS, claimed_unit, scope_of, unit_of
-from testbed.report.numbers import amount, count
+from testbed.report.numbers import NOTHING, amount, count, ends
 from testbed.report.result import Result
 from testbed.report.words import ran_on, summary, void
+from testbed.verdict import Verdict, VerdictKind
 
 _COLOURS = {
     VerdictKind.REPRODUCED: "bold green",
@@ -75,7 +76,9 @@ def _result(result: Result) -> Iterator[RenderableType]:
         yield from _reasons(result.verdicts)
     yield Text(summary(result), style="bold")
     if result.runs:
-        yield _packets(result)
+        packets = _packets(result)
+        if packets.row_count:
+            yield packets
         yield from _model(result)
 
 
@@ -126,6 +129,17 @@ def _add_claim(table: Table, verdict: Verdict) -> None:
         )
     if len(claim.claimed) < len(heads):
         table.add_row(heads[1])
+    if verdict.ratio:
+        _add_ratio(table, verdict.ratio)
+
+
+def _add_ratio(table: Table, ratio: Ratio) -> None:
+    """Add what a claim was judged by in real time, and its interval below it."""
+    shown = amount(ratio.measured, "")
+    row = ("ratio", amount(ratio.claimed, ""), shown, NOTHING)
+    table.add_row(Text(), *map(Text, row), Text())
+    if ratio.interval:
+        table.add_row("", Text("  95%"), "", Text(ends(ratio.interval)), "", "")
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
@@ -158,8 +172,9 @@ def _packets(result: Result) -> Table:
 
 def _model(result: Result) -> Iterator[RenderableType]:
     variants = [name for name in result.variants() if result.predicted(name)]
-    if variants:
-        yield _grid(match_grid(result))
+    matched = match_grid(result)
+    if matched.rows:
+        yield _grid(matched)
     told = (divergence_lines(*each) for each in divergences(result))
     for line in (*chain.from_iterable(told), *unreached(result)):
         yield Padding(Text(line), (0, 0, 0, 2))

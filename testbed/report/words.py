@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from testbed.claims import VerdictKind
 from testbed.report.numbers import listed, plural
 from testbed.report.result import Result
 from testbed.spec.experiment import Scale
 from testbed.store import Run
+from testbed.verdict import VerdictKind
 
 _BUILD_ID_DIGITS = 12
 

@@ -60,12 +60,16 @@ def experiment_names() -> tuple[str, ...]:
 
 
 def load_experiment(
-    name: str, settings: Sequence[str] = (), scale: Scale = Scale.QUICK
+    name: str,
+    settings: Sequence[str] = (),
+    scale: Scale = Scale.QUICK,
+    clock: str = "virtual",
 ) -> Experiment:
     """Return a shipped experiment by name, or one from a .yaml file of the user's.
 
     settings: "key.key=value" as given to --set; they apply to every variant.  scale:
-    QUICK, or FULL with what the file has below `full:`.
+    QUICK, or FULL with what the file has below `full:`.  clock: "virtual", or "real"
+    with what defaults.yaml and, unless FULL, the file have below `real:`.
     """
     path = FilePath(name)
     if path.suffix not in (".yaml", ".yml"):
@@ -78,7 +82,8 @@ def load_experiment(
     return parse_experiment(
         *(path.stem, read_yaml(path), read_yaml(EXPERIMENTS / DEFAULTS)),
         settings,
-        scale,
+        scale=scale,
+        clock=clock,
     )
 
 
@@ -87,20 +92,19 @@ def parse_experiment(
     written: Located,
     defaults: Located,
     settings: Sequence[str] = (),
+    *,
     scale: Scale = Scale.QUICK,
+    clock: str = "virtual",
 ) -> Experiment:
     """Return the experiment that a located YAML document describes.
 
-    scale: what is asked for; one without `full:` has the published scale only.
+    scale: what is asked for; one without `full:` has the published scale only.  clock:
+    "virtual", or "real" with what is below `real:`, where `full:` goes before its own.
     """
     section = Section(written, "the experiment")
-    full = section.raw("full")
-    base = merge(defaults, _shared(section))
-    if full is None:
+    base = _base(section, Section(defaults, DEFAULTS), scale, clock)
+    if section.raw("full") is None:
         scale = Scale.FULL
-    else:
-        published = _only_shared(full)
-        base = merge(base, published) if scale is Scale.FULL else base
     variants = _parse_variants(section.raw("variants"), written, base, settings)
     names = [each.name for each in variants]
     return section.make(
@@ -115,14 +119,30 @@ def parse_experiment(
     )
 
 
+def _base(section: Section, usual: Section, scale: Scale, clock: str) -> Located:
+    """Return what all variants start from. What is published goes before `real:`."""
+    full, real = _below(section, "full"), _below(section, "real")
+    usual_real = _below(usual, "real")
+    base = merge(usual.make(lambda: _shared(usual)), _shared(section))
+    if clock == "real":
+        base = merge(base, usual_real)
+    if full is not None and scale is Scale.FULL:
+        return merge(base, full)
+    return merge(base, real) if clock == "real" else base
+
+
 def _shared(section: Section) -> Located:
     given = {key: section.raw(key) for key in _SHARED}
     return Located({key: each for key, each in given.items() if each is not None}, "")
 
 
-def _only_shared(full: Located) -> Located:
-    section = Section(full, "full")
-    return section.make(lambda: _shared(section))
+def _below(section: Section, key: str) -> Located | None:
+    """Return what all variants have only at some scale or clock, None if nothing."""
+    given = section.raw(key)
+    if given is None:
+        return None
+    own = Section(given, key)
+    return own.make(lambda: _shared(own))
 
 
 def _parse_variants(

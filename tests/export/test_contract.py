@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report.builders import AFTER, STATE, result
+from report.builders import AFTER, STATE, in_real_time, result
 
 from testbed.export.contract import results_json
 from testbed.predicted import Unreached
@@ -91,3 +91,20 @@ def test_a_claim_has_three_voices(stored: Result) -> None:
         "after": AFTER["receiver"]["TcpOutSegs"],
     }
     assert claim["model"] == {"before": 7001, "after": 8008}
+
+
+def test_a_ratio_has_what_was_claimed_measured_and_its_interval(tmp_path) -> None:
+    (claim,) = results_json([replace(in_real_time(tmp_path), runs=())])["claims"]
+
+    assert claim["ratio"] == {
+        "over": "after",
+        "under": "before",
+        "claimed": pytest.approx(1.4446, abs=1e-4),
+        "measured": 1.351,
+        "interval": [1.092, 1.738],
+        "pairs": 10,
+    }
+
+
+def test_in_virtual_time_there_is_no_ratio(stored: Result) -> None:
+    assert [each["ratio"] for each in answer(stored)["claims"]] == [None] * 4

@@ -18,17 +18,29 @@ JOB = Job(
 )
 
 
-def test_the_command_line_differs_between_runs_by_the_seed_alone() -> None:
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_the_command_line_differs_between_runs_by_the_seed_alone(clock: str) -> None:
     image = Path("/cache/linux")
-    one, other = uml_argv(image, 1), uml_argv(image, 2)
+    one, other = uml_argv(image, 1, clock), uml_argv(image, 2, clock)
 
     assert [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]] == [
         ("uml-seed=1", "uml-seed=2")
     ]
 
 
+def test_time_travels_in_virtual_time_and_nowhere_else() -> None:
+    image = Path("/cache/linux")
+    virtual, real = (set(uml_argv(image, 1, clock)) for clock in ("virtual", "real"))
+
+    assert {each.partition("=")[0] for each in virtual - real} == {
+        "time-travel",
+        "time-travel-start",
+    }
+    assert real < virtual
+
+
 def test_the_job_is_nowhere_on_the_command_line() -> None:
-    assert str(JOB.folder) not in " ".join(uml_argv(Path("/cache/linux"), 1))
+    assert str(JOB.folder) not in " ".join(uml_argv(Path("/cache/linux"), 1, "real"))
 
 
 def test_the_kernel_may_write_the_jobs_folder_alone() -> None:

@@ -15,6 +15,7 @@ from testbed.claims import judge
 from testbed.measured import MeasuredRun
 from testbed.model.match import compare
 from testbed.predicted import Predicted
+from testbed.ratio import Ratio
 from testbed.report.plots import Side
 from testbed.report.result import Result
 from testbed.report.table import verdict_table
@@ -24,6 +25,7 @@ from testbed.store import Run
 from testbed.trace.measurement import Measurement
 from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Flow, Trace
+from testbed.verdict import Verdict, VerdictKind
 
 MSS = 1000
 RTT_NS = 40_000_000
@@ -234,6 +236,27 @@ def result(
         verdicts=judge(claims, runs, predictions),
         predictions=predictions,
     )
+
+
+def in_real_time(folder: Path) -> Result:
+    """Return a claim that was judged by a ratio of 1.35, [1.09, 1.74], not of 1.44."""
+    of = claim("transactions", "sender", 8887.47, 12_838.93)
+    ratio = Ratio(
+        over="after",
+        under="before",
+        claimed=12_838.93 / 8887.47,
+        measured=1.351,
+        interval=(1.092, 1.738),
+        pairs=10,
+    )
+    verdict = Verdict(
+        claim=of,
+        measured={"before": 2301.0, "after": 3109.0},
+        kind=VerdictKind.DIRECTION_ONLY,
+        why="so it is",
+        ratio=ratio,
+    )
+    return replace(result(folder, claims=(of,)), verdicts=(verdict,))
 
 
 def half_void(folder: Path) -> Result:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from builders import a_claim
 
-from testbed.claims import VerdictKind
 from testbed.report.meanings import RULES, VERDICTS, scope_of
 from testbed.trace.causes import Cause
+from testbed.verdict import VerdictKind
 
 
 def test_every_rule_has_its_meaning() -> None:

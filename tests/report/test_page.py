@@ -9,6 +9,7 @@ from report.builders import (
     claim,
     experiment,
     half_void,
+    in_real_time,
     measured,
     result,
     run,
@@ -187,3 +188,9 @@ def test_a_page_without_a_model_says_nothing_of_one(tmp_path: Path) -> None:
 
     assert "Our simulation" not in text
     assert "dashed" not in text
+
+
+def test_a_ratio_has_its_interval_beside_it(tmp_path: Path) -> None:
+    shown = page_of(in_real_time(tmp_path)).text
+
+    assert "after/before 1.44 1.35 [1.09 to 1.74] - -6.5%" in shown

@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report.builders import all_void, half_void, printed, result
+from report.builders import all_void, half_void, in_real_time, printed, result
 from rich.console import Console
 
 from testbed.predicted import Unreached
@@ -191,3 +191,42 @@ def test_a_quick_run_says_so(tmp_path: Path) -> None:
 
     assert "run --full" in printed(quick)
     assert "run --full" not in printed(whole)
+
+
+@each_width
+def test_a_ratio_stands_below_the_values_with_its_interval(
+    width: int, tmp_path: Path
+) -> None:
+    shown = printed(in_real_time(tmp_path), width=width)
+
+    assert "ratio 1.44 1.35 - 95% 1.09 to 1.74" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= width
+
+
+def test_where_nothing_was_captured_there_is_no_table_of_packets_nor_of_matches(
+    tmp_path: Path,
+) -> None:
+    plain = result(tmp_path)
+    runs = tuple(replace(each, trace=None, metrics={}) for each in plain.runs)
+
+    gone = {
+        name: replace(plain.predicted(name), match=None) for name in plain.variants()
+    }
+    shown = printed(replace(plain, runs=runs, predictions=gone))
+
+    for head in ("p99", "model against kernel"):
+        assert head in printed(plain)
+        assert head not in shown
+    assert "cut by" in shown
+
+
+def test_a_ratio_of_few_repeats_has_no_interval(tmp_path: Path) -> None:
+    plain = in_real_time(tmp_path)
+    (verdict,) = plain.verdicts
+    assert verdict.ratio is not None
+    few = replace(verdict, ratio=replace(verdict.ratio, interval=None))
+
+    shown = printed(replace(plain, verdicts=(few,)))
+
+    assert "ratio 1.44 1.35 -" in " ".join(shown.split())
+    assert "95%" not in shown

@@ -175,6 +175,12 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
             id="unknown-key-in-full",
         ),
         pytest.param(
+            "question: Does it?",
+            "question: Does it?\nreal: {seed: 3}",
+            ":2: unknown key 'seed' in real; known here: kernel",
+            id="unknown-key-in-real",
+        ),
+        pytest.param(
             "{bytes: 1000}",
             "{bytes: 1000, flows: 0}",
             ":4: workload: flows is from 1",
@@ -292,6 +298,49 @@ def test_a_variant_differs_at_full_scale_as_it_does_at_quick(tmp_path: Path) -> 
     full = load_experiment(str(path), scale=Scale.FULL)
 
     assert [each.workload.bytes for each in full.variants] == [5000, 7]
+
+
+TIMED = SCALED.replace(
+    "variants:", "real: {workload: {bytes: 300, sample_every: 5ms}}\nvariants:"
+)
+
+
+def test_real_overrides_what_is_quick_and_nothing_is_captured(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(TIMED)
+
+    virtual = load_experiment(str(path)).variants[0]
+    real = load_experiment(str(path), clock="real")
+
+    assert (virtual.workload.bytes, virtual.capture) == (1000, True)
+    assert [each.workload.bytes for each in real.variants] == [300, 300]
+    assert real.variants[0].workload.sample_every == 5_000_000
+    assert real.variants[0].capture is False
+    assert real.scale is Scale.QUICK
+
+
+def test_in_real_time_too_full_is_what_was_published(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(TIMED)
+
+    full = load_experiment(str(path), scale=Scale.FULL, clock="real")
+
+    assert full.scale is Scale.FULL
+    assert full.variants[0].workload.bytes == 5000
+    assert full.variants[0].workload.sample_every == 100_000_000
+
+
+def test_in_real_time_an_experiment_is_sampled_less_and_may_be_captured(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.replace("1000}", "1000, sample_every: 7ms}"))
+
+    plain = load_experiment(str(path), clock="real").variants[0]
+    asked = load_experiment(str(path), ("capture=true",), clock="real").variants[0]
+
+    assert plain.workload.sample_every == 100_000_000
+    assert (plain.capture, asked.capture) == (False, True)
 
 
 def test_without_a_quick_form_the_published_scale_is_what_there_is(tmp_path) -> None:
