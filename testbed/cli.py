@@ -34,6 +34,7 @@ from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
 from testbed.kernels.resolve import resolve
+from testbed.machine.machine import Machine
 from testbed.mail.draft import draft
 from testbed.mail.writing import short
 from testbed.pipeline import (
@@ -277,13 +278,7 @@ def _run(arguments: argparse.Namespace) -> int:
     ]
     for experiment in experiments:
         check_names(experiment)
-    plan = Plan(
-        machine=machine,
-        seed=arguments.seed,
-        repeats=arguments.repeat or REPEATS[machine.clock],
-        out=arguments.out,
-        command="python -m testbed " + shlex.join(sys.argv[1:]),
-    )
+    plan = _plan(arguments, machine)
     results = []
     pages = []
     with watching(Console(stderr=True)) as watch, Workers() as workers:
@@ -301,6 +296,16 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         _show(results, pages, as_json=arguments.json)
     return kselftest_code(results) if arguments.kselftest else _exit_code(results)
+
+
+def _plan(arguments: argparse.Namespace, machine: Machine) -> Plan:
+    return Plan(
+        machine=machine,
+        seed=arguments.seed,
+        repeats=arguments.repeat or REPEATS[machine.clock],
+        out=arguments.out,
+        command="python -m testbed " + shlex.join(sys.argv[1:]),
+    )
 
 
 def _report(arguments: argparse.Namespace) -> int:

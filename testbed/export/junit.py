@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from testbed.claims import Verdict, VerdictKind
 from testbed.report.result import Result
 from testbed.report.words import ran_on, void
+from testbed.verdict import Verdict, VerdictKind
 
 #: What no XML 1.0 document may hold (section 2.2), escaped or not.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -6,9 +6,9 @@ clock or the published scale, is skipped, with its reason.
 
 from collections.abc import Iterator, Sequence
 
-from testbed.claims import Verdict, VerdictKind
 from testbed.report.result import Result
 from testbed.report.words import ran_on, summary, void
+from testbed.verdict import Verdict, VerdictKind
 
 _INDENT = "  "
 

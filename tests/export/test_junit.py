@@ -4,9 +4,9 @@ from xml.etree.ElementTree import Element, fromstring
 
 from report.builders import half_void, result
 
-from testbed.claims import VerdictKind
 from testbed.export.junit import junit_text
 from testbed.report.result import Result
+from testbed.verdict import VerdictKind
 
 
 def suite(of: Result) -> Element:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from report.builders import CLAIMS, all_void, half_void, result
 
-from testbed.claims import VerdictKind
 from testbed.export.ktap import FAIL, PASS, SKIP, kselftest_code, ktap_text
 from testbed.report.result import Result
+from testbed.verdict import VerdictKind
 
 
 def judged(of: Result, kind: VerdictKind, *, asked: bool = True) -> Result:
