@@ -167,6 +167,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help=f"of each variant (default 1, in real time {REPEATS['real']}, in turns)",
     )
     run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
+    _add_answer(run)
+    run.set_defaults(command=_run)
+
+
+def _add_answer(run: argparse.ArgumentParser) -> None:
+    """Add how the results of a run are told."""
     either = run.add_mutually_exclusive_group()
     either.add_argument(
         "--json", action="store_true", help="print JSON and nothing else"
@@ -182,7 +188,6 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--junit", type=Path, metavar="FILE", help="write JUnit XML to a file"
     )
-    run.set_defaults(command=_run)
 
 
 def _add_report(report: argparse.ArgumentParser) -> None:
