@@ -5,7 +5,7 @@ function and its row in FACT_METRICS. Start with measure_facts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from testbed.units import NS_PER_S
 _BITS = 8
 Samples = NDArray[np.float64] | NDArray[np.int64]
 _NOTHING: NDArray[np.int64] = np.zeros(0, np.int64)
+_LATENCY = "latency"
 _USED = ("cpu_ns", "context_switches")
 #: A claim may name one of these of a metric: latency.p99. The mean is what is meant
 #: where none is named.
@@ -30,13 +31,15 @@ class Facts:
 
     counters: "sender" and "receiver" to nstat name to delta.  flows: the sender's
     account of each flow: bytes, begin_ns, end_ns, and transactions if there were any.
-    latency_ns: of each transaction.  used: cpu_ns and context_switches of the sending
+    latency_ns: of each transaction; latency_told: the summary alone, of a driver that
+    tells no more.  used: cpu_ns and context_switches of the sending
     process, as far as known.
     """
 
     counters: Mapping[str, Mapping[str, int]]
     flows: Sequence[Mapping[str, int]] = ()
     latency_ns: Sequence[int] = ()
+    latency_told: Summary | None = None
     used: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -181,7 +184,12 @@ def measure_facts(facts: Facts) -> dict[str, Measurement]:
         name: Measurement(metric=name, unit=metric.unit, samples=metric.samples(facts))
         for name, metric in FACT_METRICS.items()
     }
-    return {name: each for name, each in measured.items() if len(each.samples)}
+    if facts.latency_told is not None:
+        told = replace(measured[_LATENCY], told=facts.latency_told)
+        measured[_LATENCY] = told
+    return {
+        name: each for name, each in measured.items() if len(each.samples) or each.told
+    }
 
 
 def measure_uncaptured(facts: Facts) -> dict[str, Measurement]:
@@ -223,6 +231,11 @@ def facts_of(
     """Return the facts of a stored run. A single stream's account is of one flow."""
     flows = workload.get("flows", (workload,))
     used = {name: workload[name] for name in _USED if name in workload}
+    told = workload.get("latency_told")
     return Facts(
-        counters=counters, flows=tuple(flows), latency_ns=latency_ns, used=used
+        counters=counters,
+        flows=tuple(flows),
+        latency_ns=latency_ns,
+        latency_told=None if told is None else Summary(**told),
+        used=used,
     )

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 import testbed
+from testbed.account import check_carried
 from testbed.claims import judge
 from testbed.errors import (
     InfrastructureError,
@@ -46,6 +47,7 @@ from testbed.ratio import LEAST_PAIRS
 from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.codec import encode
+from testbed.spec.drivers import DRIVERS
 from testbed.spec.experiment import Experiment, Scale
 from testbed.spec.kernel import BuiltKernel
 from testbed.spec.workload import PORT, Workload
@@ -194,16 +196,14 @@ def measure_run(run: Run) -> MeasuredRun:
     """
     workload = run.spec().workload
     facts = facts_of(run.counters(), run.workload(), run.latency_ns())
-    traces = _captured(run) if run.spec().capture else None
+    traces = _captured(run, workload) if run.spec().capture else None
     decisions = decisions_of(run)
     packets = (
-        measure_uncaptured(facts)
-        if traces is None
-        else measure(tuple(METRICS), _sent(traces, workload))
+        measure_uncaptured(facts) if traces is None else measure(tuple(METRICS), traces)
     )
     return MeasuredRun(
         run=run,
-        trace=None if traces is None else _first_flow(traces),
+        trace=None if traces is None else _first_flow(traces, workload),
         metrics={**packets, **measure_facts(facts)},
         counters=facts.counters,
         known_counters=frozenset(run.environment()["counters"]),
@@ -213,28 +213,37 @@ def measure_run(run: Run) -> MeasuredRun:
     )
 
 
-def _captured(run: Run) -> tuple[Trace, ...]:
+def _captured(run: Run, workload: Workload) -> Sequence[Trace]:
     if not run.capture("sender").is_file():  # a pipe or a device has no end
         raise StoreError(f"{run.capture('sender')}: no such file")
     capture = read_capture(run.capture("sender"))
-    if capture.warnings or capture.dropped or not capture.traces:
+    traces = _sent(capture.traces, workload)
+    if capture.warnings or capture.dropped or not traces:
         wrong = [*capture.warnings, f"{capture.dropped} packets dropped", "no data"]
         raise StoreError(f"{run.capture('sender')}: {wrong[0]}")
-    return capture.traces
+    check_carried(run.workload().get("flows", ()), traces, workload)
+    return traces
 
 
 def _sent(traces: Sequence[Trace], workload: Workload) -> Sequence[Trace]:
-    """Return the sender's directions: of transactions, the answers are left out."""
-    if workload.request_size is None:
+    """Return the sender's directions of the flows.
+
+    Of transactions the answers are left out, of a driver its control connection.
+    """
+    if workload.driver == "testbed" and workload.request_size is None:
         return traces
     ports = {port for _group, port in workload.each_flow()}
-    return [trace for trace in traces if trace.flow.dport in ports]
+    return [each for each in traces if getattr(each.flow, workload.known_by) in ports]
 
 
-def _first_flow(traces: Sequence[Trace]) -> Trace:
+def _first_flow(traces: Sequence[Trace], workload: Workload) -> Trace:
     """Return the first flow's trace, by its port; else the one with most payload."""
     return max(
-        traces, key=lambda trace: (trace.flow.dport == PORT, int(trace.length.sum()))
+        traces,
+        key=lambda trace: (
+            getattr(trace.flow, workload.known_by) == PORT,
+            int(trace.length.sum()),
+        ),
     )
 
 
@@ -352,6 +361,7 @@ def lab_job(run: Run) -> Job:
             # Mininet asks for distutils; setuptools' own copy takes a second to load.
             "SETUPTOOLS_USE_DISTUTILS": "stdlib" if sys.version_info < (3, 12) else "",
         },
+        programs=DRIVERS[run.spec().workload.driver],
         seed=run.seed,
         deadline_s=DEADLINE_S[run.experiment.scale],
     )

@@ -96,3 +96,14 @@ def test_a_claim_may_name_a_statistic(name, known) -> None:
 )
 def test_what_grows_with_what_is_sent_is_a_total(name, total) -> None:
     assert is_total(name) is total
+
+
+def test_of_a_driver_the_summary_it_tells_is_all_there_is() -> None:
+    told = {"n": 125, "mean": 7973.0, "p50": 7950.0, "p90": 7990.0, "p99": 7999.0}
+
+    facts = facts_of({}, {"flows": (), "latency_told": {**told, "max": 9379.0}}, ())
+
+    measured = measure_facts(facts)
+    assert measured["latency"].summary().n == 125
+    assert statistic(measured, "latency") == 7973
+    assert statistic(measured, "latency.p99") == 7999

@@ -14,7 +14,7 @@ LAYERS = (
     {"process", "user", "files"},
     {"compiled"},
     {"spec", "trace"},
-    {"facts", "ratio"},
+    {"facts", "ratio", "account"},
     {"verdict"},
     {"model", "kernels", "store", "mail"},
     {"measured"},

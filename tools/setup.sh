@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-PACKAGES="bc binutils bison bzip2 ethtool flex gcc iproute2 libc6-dev libelf-dev \
+PACKAGES="bc binutils bison bzip2 ethtool flex gcc iperf3 iproute2 libc6-dev libelf-dev \
 linux-source-6.12 make mininet patch procps python3-dev python3-venv util-linux xz-utils"
 
 say() { printf '==> %s\n' "$*"; }
@@ -39,6 +39,13 @@ install_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive $line ||
         die "apt-get could not install them all" \
             "on a release without linux-source-6.12, give KERNEL_SOURCE=linux-6.12.tar.xz"
+}
+
+# Its package starts a netserver for all the world at every boot, and Debian has it in
+# non-free: whether to have it is not for us to say.
+mention_netperf() {
+    command -v netperf >/dev/null && command -v netserver >/dev/null && return 0
+    say "netperf is not installed: \`driver: netperf\` will not run, and is not tested"
 }
 
 find_python() {
@@ -82,6 +89,7 @@ compile_model() {
 }
 
 install_packages
+mention_netperf
 make_environment
 compile_model
 build_kernel

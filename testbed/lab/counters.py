@@ -47,9 +47,12 @@ def deltas(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int
     return {name: by for name, by in moved if by}
 
 
-def cpu_used() -> dict[str, int]:
-    """Return this process's CPU time in ns, and how often it gave a CPU up."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
+def cpu_used(whose: int = resource.RUSAGE_SELF) -> dict[str, int]:
+    """Return this process's CPU time in ns, and how often it gave a CPU up.
+
+    whose: RUSAGE_CHILDREN is of those it has waited for.
+    """
+    used = resource.getrusage(whose)
     return {
         "cpu_ns": round((used.ru_utime + used.ru_stime) * 1e9),
         "context_switches": used.ru_nvcsw + used.ru_nivcsw,

@@ -24,9 +24,12 @@ _LOST = re.compile(r"^(?:overrun|commit overrun|dropped events): (\d+)$", re.MUL
 
 
 @contextmanager
-def recording(port: int, tracing: Path = _TRACING) -> Iterator[Path | None]:
-    """Have the kernel note its decisions about data sent to a port.
+def recording(
+    port: int, known_by: str = "dport", tracing: Path = _TRACING
+) -> Iterator[Path | None]:
+    """Have the kernel note its decisions about data sent to a port, or from it.
 
+    known_by: "dport" or "sport".
     Yields the tracing instance to save them from; None where the kernel has no such
     tracepoint.  Once the buffer is full, what comes later is lost, and counted.
     """
@@ -36,7 +39,7 @@ def recording(port: int, tracing: Path = _TRACING) -> Iterator[Path | None]:
     instance = tracing / "instances" / "testbed"
     instance.mkdir()
     try:
-        for name, wanted in _settings(port).items():
+        for name, wanted in _settings(port, known_by).items():
             _apply(instance / name, wanted)
         yield instance
     finally:
@@ -67,13 +70,13 @@ def lost(stats: Iterable[str]) -> int:
     return sum(int(number) for text in stats for number in _LOST.findall(text))
 
 
-def _settings(port: int) -> dict[str, str]:
+def _settings(port: int, known_by: str) -> dict[str, str]:
     return {
         "trace_clock": "counter",
         "buffer_size_kb": str(_BUFFER_KB),
         "options/overwrite": "0",  # what is lost is the end, and the start is known
         "options/context-info": "0",
-        f"{_EVENT}/filter": f"dport == {port} && length > 0",
+        f"{_EVENT}/filter": f"{known_by} == {port} && length > 0",
         f"{_EVENT}/enable": "1",
     }
 

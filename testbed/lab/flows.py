@@ -21,11 +21,9 @@ from testbed.lab.counters import count_when_told, cpu_used, report_counters
 from testbed.lab.exchange import READ_SIZE, Exchange
 from testbed.lab.loop import Loop
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
-from testbed.lab.tcp_info import sampling
+from testbed.lab.tcp_info import Read, reading, sampling, some_of
 from testbed.spec.workload import FlowGroup, Workload
 
-#: Flows whose TCP_INFO is sampled: enough to see whether they are alike.
-_SAMPLED = 8
 #: SYNs that may wait for their ACK: all flows start within an RTT, and beyond 3/4 of
 #: this the kernel drops SYNs (tcp_conn_request()), so that some start a second late.
 _SYN_BACKLOG = 8192
@@ -73,7 +71,7 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
                 end.add(sock, (address, port))
             pipe.send("ready")
             before = count_when_told(pipe)
-            with sampling(end.sample_of_socks(), workload.sample_every) as samples:
+            with sampling(end.reads_some(), workload.sample_every) as samples:
                 result = end.run()
                 result |= {"tcp_info": samples(), **cpu_used()}
             pipe.send(result)
@@ -153,10 +151,9 @@ class _Sender:
         """Add a flow; it starts after those before it."""
         self._flows.append(_Flow(sock, to))
 
-    def sample_of_socks(self) -> dict[int, socket.socket]:
-        """Return the sockets of some flows, the first among them, by their places."""
-        step = -(-len(self._flows) // _SAMPLED)
-        return {at: self._flows[at].sock for at in range(0, len(self._flows), step)}
+    def reads_some(self) -> Read:
+        """Return what reads TCP_INFO of some flows, the first among them."""
+        return reading({at: self._flows[at].sock for at in some_of(len(self._flows))})
 
     def run(self) -> dict[str, Any]:
         """Run all flows to their ends; return how it went."""

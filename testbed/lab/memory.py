@@ -7,24 +7,47 @@ BIG TCP. Measured: 32 segments a packet, not 41, at the full scale of tso-rtt-lo
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from testbed.errors import NotApplied
 
 _TCP_MEM = Path("/proc/sys/net/ipv4/tcp_mem")  # of the whole machine
+_CORE = Path("/proc/sys/net/core")  # these two as well
 
 
 @contextmanager
 def room_for_flows(tcp_mem: Path = _TCP_MEM) -> Iterator[None]:
     """Let TCP have half of the memory as long as the block runs."""
-    before = tcp_mem.read_text()
     wanted = [str(os.sysconf("SC_PHYS_PAGES") // 2)] * 3
-    tcp_mem.write_text(" ".join(wanted))
+    with _set(tcp_mem, wanted):
+        yield
+
+
+@contextmanager
+def room_for_buffers(
+    sndbuf: int | None, rcvbuf: int | None, folder: Path = _CORE
+) -> Iterator[None]:
+    """Let any process ask for socket buffers of these bytes as long as the block runs.
+
+    SO_SNDBUF and SO_RCVBUF are cut, silently, to net.core.wmem_max and rmem_max; ours
+    are forced past them, another program's cannot be.
+    """
+    with ExitStack() as stack:
+        for name, size in (("wmem_max", sndbuf), ("rmem_max", rcvbuf)):
+            if size is not None and size > int((folder / name).read_text()):
+                stack.enter_context(_set(folder / name, [str(size)]))
+        yield
+
+
+@contextmanager
+def _set(path: Path, wanted: list[str]) -> Iterator[None]:
+    before = path.read_text()
+    path.write_text(" ".join(wanted))
     try:
-        got = tcp_mem.read_text().split()
+        got = path.read_text().split()
         if got != wanted:
-            raise NotApplied(str(tcp_mem), wanted=" ".join(wanted), got=" ".join(got))
+            raise NotApplied(str(path), wanted=" ".join(wanted), got=" ".join(got))
         yield
     finally:
-        tcp_mem.write_text(before)
+        path.write_text(before)

@@ -3,7 +3,7 @@
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -42,14 +42,14 @@ _UNCONNECTED = (2, 7)  # TCP_SYN_SENT and TCP_CLOSE, include/net/tcp_states.h
 NO_SSTHRESH = 0x7FFFFFFF
 
 
-def read_tcp_info(sock: socket.socket) -> dict[str, int] | None:
-    """Return the FIELDS of a socket; those its kernel does not know are left out.
+#: Flows that are sampled of many: enough to see whether they are alike.
+_SAMPLED = 8
+#: Reads TCP_INFO of some flows: each flow's number, and its FIELDS.
+Read = Callable[[], Iterable[tuple[int, dict[str, int]]]]
 
-    None of a socket that is not connected yet: most of it has no value then.
-    """
-    packed = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
-    if packed[0] in _UNCONNECTED:
-        return None
+
+def parse_tcp_info(packed: bytes) -> dict[str, int]:
+    """Return the FIELDS of a struct tcp_info, those that its kernel knows."""
     return {
         name: struct.unpack_from(f"={kind}", packed, at)[0]
         for name, at, kind in FIELDS
@@ -57,18 +57,36 @@ def read_tcp_info(sock: socket.socket) -> dict[str, int] | None:
     }
 
 
+def reading(socks: Mapping[int, socket.socket]) -> Read:
+    """Return what reads this process's sockets, by their flows' numbers.
+
+    One that is not connected yet is left out: most of it has no value then.
+    """
+
+    def read() -> Iterator[tuple[int, dict[str, int]]]:
+        for flow, sock in socks.items():
+            packed = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
+            if packed[0] not in _UNCONNECTED:
+                yield flow, parse_tcp_info(packed)
+
+    return read
+
+
+def some_of(flows: int) -> range:
+    """Return the numbers of the flows to sample, the first among them."""
+    return range(0, flows, -(-flows // _SAMPLED))
+
+
 @contextmanager
-def sampling(
-    socks: Mapping[int, socket.socket], every_ns: int
-) -> Iterator[Callable[[], list[dict[str, int]]]]:
-    """Sample sockets in a process of its own, so that the sender may block.
+def sampling(read: Read, every_ns: int) -> Iterator[Callable[[], list[dict[str, int]]]]:
+    """Sample flows in a process of its own, so that the sender may block.
 
     Yields a function that stops the sampling and returns the samples, each with its
-    CLOCK_REALTIME in "time_ns" and its socket's key in "flow".
+    CLOCK_REALTIME in "time_ns" and its number in "flow".
     """
     context = get_context("fork")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_sample, args=(socks, every_ns, theirs))
+    process = context.Process(target=_sample, args=(read, every_ns, theirs))
     process.start()
 
     def collect() -> list[dict[str, int]]:
@@ -83,18 +101,12 @@ def sampling(
         process.join()
 
 
-def _sample(
-    socks: Mapping[int, socket.socket], every_ns: int, pipe: Connection
-) -> None:
+def _sample(read: Read, every_ns: int, pipe: Connection) -> None:
     samples = []
     due = time.monotonic_ns()
     while True:
         now = time.time_ns()
-        samples += [
-            {"time_ns": now, "flow": flow, **info}
-            for flow, sock in socks.items()
-            if (info := read_tcp_info(sock))
-        ]
+        samples += [{"time_ns": now, "flow": flow, **info} for flow, info in read()]
         due += every_ns
         sleep_until(time.CLOCK_MONOTONIC, due)
         if pipe.poll():

@@ -13,7 +13,7 @@ from typing import Any
 from testbed.errors import InfrastructureError
 from testbed.lab.counters import count_when_told, cpu_used, report_counters
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
-from testbed.lab.tcp_info import sampling
+from testbed.lab.tcp_info import reading, sampling
 from testbed.spec.workload import PORT, Workload
 
 _CONNECT_TIMEOUT_S = 70  # six SYNs: at 0, 1, 3, 7, 15 and 31 s, and time to answer
@@ -57,7 +57,7 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
             pipe.send("ready")
             before = count_when_told(pipe)
             _connect(sock, address)
-            with sampling({0: sock}, workload.sample_every) as samples:
+            with sampling(reading({0: sock}), workload.sample_every) as samples:
                 result = _send_all(sock, workload)
                 result |= {"tcp_info": samples(), **cpu_used()}
             pipe.send(result)

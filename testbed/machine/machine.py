@@ -16,6 +16,7 @@ class Job:
     folder: the one folder that the command may write; it is started there, wherever
     that is inside.  views: path inside to the host's folder that is to be seen there.
     Paths inside must not depend on the host's: their length shows in virtual time.
+    programs: what it starts beside what every machine needs, and their apt packages.
     seed: what the machine's randomness grows from.  deadline_s: wall-clock seconds
     after which the machine is ended, whatever it is doing.
     """
@@ -24,6 +25,7 @@ class Job:
     folder: Path
     env: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, Path] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
     seed: int = 1
     deadline_s: float = 300
 
@@ -52,6 +54,7 @@ class Machine(Protocol):
     ) -> Outcome:
         """Run the job to its end, or to stop, handing on each line of the console.
 
-        Raises MachineLost when the machine panicked, hung or ended without an answer.
+        Raises Unavailable when it lacks a program, and MachineLost when the machine
+        panicked, hung or ended without an answer.
         """
         ...

@@ -22,7 +22,7 @@ import shutil
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from testbed.errors import MachineLost, Unavailable
@@ -45,6 +45,8 @@ PACKAGES = {
     "ifconfig": "net-tools",
     "mnexec": "mininet",
 }
+#: What apt may need first.
+_NOTES = {"netperf": "Debian has netperf in non-free, which /etc/apt has to list"}
 _GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: Where the kernel starts, and the guest's first process lies; gone once it is up.
 _FOLDER = ".machine"
@@ -72,7 +74,7 @@ class UmlMachine:
         stop: Stop,
     ) -> Outcome:
         """Boot, run the job, power off. See Machine.run."""
-        require_programs()
+        require_programs({**PACKAGES, **job.programs})
         folder = job.folder / _FOLDER
         folder.mkdir()
         try:
@@ -92,13 +94,20 @@ class UmlRealMachine(UmlMachine):
     clock = "real"
 
 
-def require_programs() -> None:
-    """Raise Unavailable naming what the guest will need and this host does not have."""
-    missing = missing_programs(PACKAGES, _GUEST_PATH)
+def require_programs(
+    packages: Mapping[str, str] = PACKAGES, path: str = _GUEST_PATH
+) -> None:
+    """Raise Unavailable naming what the guest will need and this host does not have.
+
+    packages: by program, those of apt.  path: where the guest looks for programs.
+    """
+    missing = missing_programs(packages, path)
     if missing:
+        names = sorted(set(missing.values()))
+        notes = (f" ({_NOTES[name]})" for name in names if name in _NOTES)
         raise Unavailable(
             f"a guest needs {', '.join(missing)}, and has only what this host has",
-            remedy=f"apt-get install {' '.join(sorted(set(missing.values())))}",
+            remedy=f"apt-get install {' '.join(names)}{''.join(notes)}",
         )
 
 

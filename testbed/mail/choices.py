@@ -20,6 +20,7 @@ VARIANTS = ("before", "after")
 #: netperf's own default duration, where a mail has no netperf command either.
 _DURATION = 10 * NS_PER_S
 _AMOUNTS = ("bytes", "duration")
+_MESSAGES = ("request_size", "response_size")
 
 #: Legal records whose keys a mail's values are tried in, one at a time.
 _A_PATH = Path(rtt=0, rate=10**9, queue=1)
@@ -90,7 +91,29 @@ def _of(said: Sequence[Said], variant: str) -> dict[tuple[str, str], Setting]:
         others = _with(others, setting)
     if not any(key in _AMOUNTS for _, key in others):
         others["workload", "duration"] = _guessed("the mail does not say")
-    return others
+    return _consistent(others)
+
+
+def _consistent(
+    found: dict[tuple[str, str], Setting],
+) -> dict[tuple[str, str], Setting]:
+    """Return settings that are legal together; transactions go on for a duration.
+
+    A mail may have both a stream of bytes and transactions: the last one counts.
+    """
+    pair = [("workload", key) for key in _MESSAGES]
+    if pair[0] not in found:
+        return found
+    ended = found.get(("workload", "bytes"))
+    refused = [key for key in pair if _refused(found[key].choice)]
+    if ended is not None and ended.line > found[pair[0]].line:
+        return {key: each for key, each in found.items() if key not in pair}
+    if ended is not None:
+        del found["workload", "bytes"]
+        found["workload", "duration"] = _guessed("the mail's transactions have none")
+    if refused:  # the other one alone means nothing
+        return {k: each for k, each in found.items() if k in refused or k not in pair}
+    return found
 
 
 def _with(
@@ -185,9 +208,13 @@ def _refused(choice: Choice) -> str:
     one: dict[str, Any] = {choice.key: choice.value}
     if choice.key == "bytes":
         one["duration"] = None
+    if choice.key in _MESSAGES:
+        one = dict.fromkeys(_MESSAGES, choice.value)
     try:
         if choice.section == "path":
             replace(_A_PATH, **one)
+        elif choice.section == "path.link_sizes":
+            replace(_A_PATH, link_sizes=one)
         elif choice.section == "workload":
             replace(_A_STREAM, **one)
         elif choice.key == "qdisc":

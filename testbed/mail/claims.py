@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from testbed.facts import is_metric
 from testbed.mail.facts import Figure
 from testbed.mail.recognise import Said
 from testbed.mail.writing import amount, quoted, remark, short
-from testbed.trace.metrics import METRICS
+
+#: What takes no time, or does not happen, in virtual time.
+_OF_A_REAL_CLOCK = ("cpu", "context_switches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,8 @@ def _claim(name: str, values: Mapping[str, Value], source: str) -> list[str]:
     numbers = sorted({line for value in values.values() for line in value.lines})
     plural = "line" if len(numbers) == 1 else "lines"
     where = short(f"{plural} {', '.join(str(each) for each in numbers)}")
+    if name in _OF_A_REAL_CLOCK:
+        lines.append("    needs: real")
     return [
         *lines,
         "    within: 10%",
@@ -109,4 +114,4 @@ def _value(said: Sequence[Said]) -> Value:
 
 
 def _is_measured(metric: str) -> bool:
-    return metric in METRICS or re.fullmatch(r"[A-Z]\w*", metric) is not None
+    return is_metric(metric) or re.fullmatch(r"[A-Z]\w*", metric) is not None

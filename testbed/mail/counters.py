@@ -75,7 +75,12 @@ def perf(line: str, context: Context) -> Found | None:
     value = number(match[1]) if match else None
     if match is None or value is None:
         return None
-    figure = Figure(metric=f"perf {match[2]}", value=value, unit="CPU")
+    if match[2] == "task-clock":
+        figure = Figure(metric="cpu", value=value * _NS_PER["ms"], unit="ns")
+    elif match[2] == "context-switches":
+        figure = Figure(metric="context_switches", value=value)
+    else:
+        figure = Figure(metric=f"perf {match[2]}", value=value, unit="CPU")
     return Found(context=context, facts=(figure,))
 
 

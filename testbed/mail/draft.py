@@ -137,7 +137,7 @@ def _topology(settled: Settled) -> list[str]:
 def _variants(settled: Settled) -> list[str]:
     lines = ["variants:"]
     kernel_differs = any(
-        section.startswith(("sender", "receiver"))
+        section.startswith(("sender", "receiver", "path.link_sizes"))
         for settings in settled.own.values()
         for section, _ in settings
     )

@@ -56,7 +56,7 @@ class Context:
     variant: "before" or "after", None until a heading says.  test: netperf's, such as
     TCP_STREAM.  total: super_netperf ran, which prints one number.  selectors: the
     columns that were asked for.  sndbuf: bytes asked for.  rate: bit/s in one unit of
-    the table's throughput.
+    the table's throughput.  streams: of iperf3; of several, only the sum counts.
     """
 
     variant: str | None = None
@@ -65,6 +65,7 @@ class Context:
     selectors: tuple[str, ...] = ()
     sndbuf: int | None = None
     rate: int = 1_000_000
+    streams: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +75,8 @@ class Found:
     context: Context
     facts: tuple[Fact, ...] = ()
     rest: str = ""
+
+
+def latency(statistic: str) -> str:
+    """Return the metric of a latency's statistic: the mean needs no name."""
+    return "latency" if statistic == "mean" else f"latency.{statistic}"

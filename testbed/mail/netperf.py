@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from testbed.mail.facts import Choice, Context, Fact, Figure, Found, Note
+from testbed.mail.facts import Choice, Context, Fact, Figure, Found, Note, latency
 from testbed.mail.numbers import NUMBER, number, size
 from testbed.mail.shell import Command, options
 from testbed.units import NS_PER_S
@@ -54,6 +54,22 @@ def _sized(key: str) -> Reader:
     return read
 
 
+def _messages(value: str) -> tuple[Fact, ...] | None:
+    """-r REQUEST[,RESPONSE]; one number is both."""
+    first, comma, second = value.partition(",")
+    request, response = size(first), size(second if comma else first)
+    if request is None or response is None:
+        return None
+    return _of_transactions(request, response)
+
+
+def _of_transactions(request: int, response: int, guess: str = "") -> tuple[Fact, ...]:
+    return (
+        *_workload("request_size", request, guess),
+        *_workload("response_size", response, guess),
+    )
+
+
 def _pacing(value: str) -> tuple[Fact, ...] | None:
     amount = size(value)
     return None if amount is None else _workload("pacing_rate", amount * _BITS)
@@ -86,7 +102,7 @@ _TEST: Mapping[str, Reader] = {
     "q": _pacing,
     "4": lambda _: _workload("family", 4),
     "6": lambda _: _workload("family", 6),
-    "r": _note("-- -r (request and response sizes)"),
+    "r": _messages,
     "b": _note("-- -b (transactions in flight)"),
     "D": _note("-- -D (no Nagle)"),
     **dict.fromkeys("oOkHPpt", _silent),
@@ -107,7 +123,8 @@ def read_command(command: Command, context: Context) -> Found | None:
     facts, missed = _read(own, _GLOBAL)
     more, also_missed = _read(tests, _TEST)
     test = dict(own).get("t", "TCP_STREAM").upper()
-    facts = [*facts, *more, *_about_test(test, flows, dict(own))]
+    sizes = dict(tests).get("r")
+    facts = [*facts, *more, *_about_test(test, flows, dict(own), sizes)]
     asked = [
         each.value
         for each in facts
@@ -137,16 +154,23 @@ def _read(
     return facts, missed
 
 
-def _about_test(test: str, flows: str, own: Mapping[str, str]) -> list[Fact]:
+def _about_test(
+    test: str, flows: str, own: Mapping[str, str], sizes: str | None
+) -> list[Fact]:
+    """Return what the kind of test and its defaults say; sizes: of -r, if any."""
     facts: list[Fact] = []
-    if test not in _STREAMS:
-        told = f"the test is {test}; a workload is one stream"
-        facts.append(Note(text=told, gap=True))
-    if flows not in ("", "1"):
-        told = f"{flows} flows at once; a workload is one stream"
-        facts.append(Note(text=told, gap=True))
+    duration = 10 * NS_PER_S
+    if test == "TCP_RR":
+        if sizes is None:
+            facts.extend(_of_transactions(1, 1, "netperf's own default, no -r"))
+        if own.get("l", "").startswith("-"):
+            facts.append(Note(text=f"netperf -l {own['l']} (transactions)", gap=True))
+            facts.extend(_workload("duration", duration, "-l counts transactions"))
+    elif test not in _STREAMS:
+        facts.append(Note(text=f"the test is {test}; no workload is", gap=True))
+    if flows:
+        facts.extend(_workload("flows", int(flows)))
     if "l" not in own:
-        duration = 10 * NS_PER_S
         facts.extend(_workload("duration", duration, "netperf's own default, no -l"))
     return facts
 
@@ -330,9 +354,7 @@ def _selected(name: str, text: str, context: Context) -> Fact | None:
     if name == "THROUGHPUT":
         return _throughput(value, context)
     if name.endswith("_LATENCY"):
-        return Figure(
-            metric=f"latency {name[:-8].lower()}", value=value * _USEC, unit="ns"
-        )
+        return Figure(metric=latency(name[:-8].lower()), value=value * _USEC, unit="ns")
     if name == "LOCAL_TRANSPORT_RETRANS":
         return Figure(metric="TcpRetransSegs", value=value)
     return Note(text=f"netperf {name}: {text}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from testbed.mail.facts import Choice, Context, Fact, Figure, Found, Note
+from testbed.mail.facts import Choice, Context, Fact, Figure, Found, Note, latency
 from testbed.mail.numbers import NUMBER, RATE, TIME, rate, time
 
 _PATCH = r"(?:patch(?:es)?|patch ?set|change|series|fix|commit)"
@@ -57,7 +57,8 @@ def _path(key: str, value: object, guess: str = "") -> tuple[Fact, ...]:
 
 
 def _average(match: re.Match[str]) -> tuple[Fact, ...]:
-    return (Figure(metric="tso_segs", value=Fraction(match[1])),)
+    # Of tcp_tso_rtt_log's mail, whose own numbers give TcpOutSegs / TcpInSegs.
+    return (Figure(metric="segs_per_ack", value=Fraction(match[1])),)
 
 
 def _nic(match: re.Match[str]) -> tuple[Fact, ...]:
@@ -75,9 +76,11 @@ def _mtu(match: re.Match[str]) -> tuple[Fact, ...]:
 
 
 def _rate_limited(match: re.Match[str]) -> tuple[Fact, ...]:
-    note = Note(text=f"{match[1]} flows at once; a workload is one stream", gap=True)
     pacing = int(match[2]) * 8
-    return (note, Choice(section="workload", key="pacing_rate", value=pacing))
+    return (
+        Choice(section="workload", key="flows", value=int(match[1])),
+        Choice(section="workload", key="pacing_rate", value=pacing),
+    )
 
 
 def _rack(_match: re.Match[str]) -> tuple[Fact, ...]:
@@ -91,7 +94,7 @@ def _latency(match: re.Match[str]) -> tuple[Fact, ...]:
     which = f"p{match['p'] or match['q']}" if match["p"] or match["q"] else "mean"
     scale = time("1", match["unit"] or "us")
     value = Fraction(match["value"]) * scale
-    return (Figure(metric=f"latency {which}", value=value, unit="ns"),)
+    return (Figure(metric=latency(which), value=value, unit="ns"),)
 
 
 def _throughput(match: re.Match[str]) -> tuple[Fact, ...]:

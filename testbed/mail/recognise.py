@@ -7,7 +7,7 @@ A new kind of line is one function and its place in _READERS. Read first: recogn
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from testbed.mail import counters, netperf, prose, settings
+from testbed.mail import counters, iperf3, netperf, prose, settings
 from testbed.mail.facts import Context, Fact, Found
 from testbed.mail.shell import Command, commands
 from testbed.mail.text import Line
@@ -118,6 +118,7 @@ def _command(command: Command, context: Context) -> Found | None:
 _READERS: tuple[Callable[[str, Context], Found | None], ...] = (
     command_line,
     *counters.OUTPUT,
+    *iperf3.OUTPUT,
     *netperf.OUTPUT,
     settings.feature_shown,
     settings.sysctl_shown,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from testbed.errors import SpecError
-from testbed.mail import netperf
+from testbed.mail import iperf3, netperf
 from testbed.mail.facts import Choice, Context, Fact, Found, Note
 from testbed.mail.numbers import size
 from testbed.mail.shell import Command
@@ -89,8 +89,8 @@ def _link_fact(name: str, text: str) -> Fact:
     if known not in LINK_SIZES:
         return Note(text=f"ip link set {name} {text}")
     guess = f"{name} in the mail" if name != known else ""
-    section = f"{_host(known)}.link_sizes"
-    return Choice(section=section, key=known, value=value, guess=guess)
+    # Of the whole path: a router with smaller ones would cut the packets up.
+    return Choice(section="path.link_sizes", key=known, value=value, guess=guess)
 
 
 def _ethtool(command: Command, context: Context) -> Found | None:
@@ -217,6 +217,7 @@ COMMANDS: Mapping[str, Reader] = MappingProxyType(
     {
         "netperf": netperf.read_command,
         "super_netperf": netperf.read_command,
+        "iperf3": iperf3.read_command,
         "sysctl": _sysctl,
         "echo": _echo,
         "ip": _ip,

@@ -133,6 +133,10 @@ def check(variant: Variant) -> None:
             "many flows, or transactions: one stream only",
         ),
         (
+            variant.workload.driver != "iperf3",
+            "what iperf3 writes before its data",
+        ),
+        (
             path.shaper != "tbf" or _largest_packet(variant) <= path.burst,
             "a tbf that segments packets larger than its burst",
         ),

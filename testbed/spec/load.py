@@ -250,6 +250,7 @@ def _parse_workload(section: Section) -> Workload:
             pacing_rate=section.get("pacing_rate", parse_rate),
             family=section.need("family", _whole),
             sample_every=section.need("sample_every", parse_time),
+            driver=section.get("driver", _text) or "testbed",
         )
     )
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from testbed.errors import SpecError
+from testbed.spec.drivers import check_driver
 from testbed.units import NS_PER_S
 
-#: The first flow's port at the receiver. No other flow has it, so that the kernel can
-#: be asked about one flow alone; the flows of the n-th group go to PORT + n, from 1.
+#: The port that the first flow is known by. No other flow has it, so that the kernel
+#: can be asked about one flow alone.
 PORT = 5001
 _TCP_CA_NAME_MAX = 16  # include/net/tcp.h
 #: In base units. The kernel doubles a socket buffer in an int: net/core/sock.c.
@@ -54,7 +55,9 @@ class Workload:
     between the starts of one flow and the next.  groups: flows that differ in
     congestion and pacing_rate, in the order they start; empty where all are alike.
     request_size, response_size: bytes of a transaction (TCP_RR -r), of which each flow
-    has one outstanding; None for a stream.
+    has one outstanding; None for a stream.  driver: who opens the sockets and sends:
+    "testbed", or the program iperf3 or netperf, which takes part in what it is able to
+    (see drivers.py), and whose control connection the counters then include.
     """
 
     bytes: int | None
@@ -71,6 +74,7 @@ class Workload:
     groups: tuple[FlowGroup, ...] = ()
     request_size: int | None = None
     response_size: int | None = None
+    driver: str = "testbed"
 
     def __post_init__(self) -> None:
         if (self.bytes is None) == (self.duration is None):
@@ -86,6 +90,7 @@ class Workload:
             raise SpecError(f"{self.congestion!r} is no congestion control")
         if self.family not in (4, 6):
             raise SpecError(f"family is 4 or 6 (IPv4, IPv6), not {self.family}")
+        check_driver(self)
 
     def each_group(self) -> tuple[FlowGroup, ...]:
         """Return the groups of flows, of which there is one where all are alike."""
@@ -95,13 +100,26 @@ class Workload:
         return self.groups or (own,)
 
     def each_flow(self) -> tuple[tuple[FlowGroup, int], ...]:
-        """Return each flow's group and its port at the receiver, in starting order."""
+        """Return each flow's group and the port it is known by, in starting order.
+
+        Our own flows of the n-th group, from 1, share the port PORT + n.
+        """
         flows = [
             (group, PORT + number)
             for number, group in enumerate(self.each_group(), start=1)
             for _flow in range(group.flows)
         ]
+        if self.driver != "testbed":
+            return tuple((group, PORT + at) for at, (group, _) in enumerate(flows))
         return ((flows[0][0], PORT), *flows[1:])
+
+    @property
+    def known_by(self) -> str:
+        """Tell which of a flow's ports each_flow() gives: "dport", or "sport".
+
+        iperf3's flows all go to one port, where its control connection goes too.
+        """
+        return "sport" if self.driver == "iperf3" else "dport"
 
     @property
     def is_one_stream(self) -> bool:

@@ -24,14 +24,20 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """A metric by its contract name, its unit, and one sample an event."""
+    """A metric by its contract name, its unit, and one sample an event.
+
+    told: the summary, where another program tells no more than that; no samples then.
+    """
 
     metric: str
     unit: str
     samples: NDArray[np.float64] | NDArray[np.int64]
+    told: Summary | None = None
 
     def summary(self) -> Summary:
         """Return n, mean and quantiles of the samples."""
+        if self.told is not None:
+            return self.told
         if not len(self.samples):
             return Summary(n=0)
         p50, p90, p99 = np.quantile(

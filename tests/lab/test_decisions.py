@@ -50,7 +50,7 @@ def test_events_that_did_not_fit_are_counted_on_every_cpu() -> None:
 
 
 def test_a_kernel_without_the_tracepoint_decides_nothing(tmp_path: Path) -> None:
-    with recording(5001, tmp_path) as instance:
+    with recording(5001, tracing=tmp_path) as instance:
         assert instance is None
 
     assert list(tmp_path.iterdir()) == []

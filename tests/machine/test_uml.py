@@ -5,9 +5,15 @@ from pathlib import Path
 import pytest
 from builders import BUILT
 
-from testbed.errors import MachineLost
+from testbed.errors import MachineLost, Unavailable
 from testbed.machine.machine import Job
-from testbed.machine.uml import UmlMachine, guest_init, uml_argv, uml_env
+from testbed.machine.uml import (
+    UmlMachine,
+    guest_init,
+    require_programs,
+    uml_argv,
+    uml_env,
+)
 from testbed.process import Stop
 
 JOB = Job(
@@ -60,6 +66,31 @@ def test_the_first_process_quotes_what_it_was_given() -> None:
     assert "mkdir run/view; mount --bind ./src run/view\n" in script
     assert "export X='1 2'" in script
     assert """echo 'it'"'"'s here' </dev/null""" in script
+
+
+def test_a_program_that_a_guest_needs_is_missed_with_its_remedy(tmp_path) -> None:
+    (tmp_path / "ip").write_text("#!/bin/sh\n")
+    (tmp_path / "ip").chmod(0o755)
+
+    with pytest.raises(Unavailable) as raised:
+        require_programs(
+            {"ip": "iproute2", "netperf": "netperf", "netserver": "netperf"},
+            path=str(tmp_path),
+        )
+
+    assert raised.value.what.startswith("a guest needs netperf, netserver, and has")
+    assert raised.value.remedy.startswith("apt-get install netperf (Debian has")
+
+
+def test_a_job_that_needs_more_than_there_is_is_not_begun(tmp_path) -> None:
+    job = Job(
+        argv=("true",), folder=tmp_path, programs={"no-such-driver": "no-such-package"}
+    )
+
+    with pytest.raises(Unavailable, match="apt-get install no-such-package"):
+        UmlMachine().run(BUILT, job, lambda _line: None, Stop())
+
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

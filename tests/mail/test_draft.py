@@ -71,6 +71,42 @@ def test_the_draft_of_the_first_experiment_has_its_workload_and_claims() -> None
         assert (ours.topology, ours.path.rtt) == (theirs.topology, theirs.path.rtt)
 
 
+def test_the_drafts_of_2022_have_flows_transactions_and_link_sizes() -> None:
+    streams = load_experiment(str(HERE / "golden" / "quoted.yaml")).variants[1]
+    asking = load_experiment(str(HERE / "golden" / "latency.yaml")).variants
+
+    assert streams.workload.flows == 600
+    assert streams.workload.pacing_rate == 160_000_000
+    sizes = [
+        (each.request_size, each.response_size)
+        for each in (variant.workload for variant in asking)
+    ]
+    assert sizes == [(80_000, 80_000)] * 2
+    assert [dict(each.path.link_sizes) for each in asking] == [
+        {},
+        {"gro_max_size": 185_000, "gso_max_size": 185_000},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_asking"),
+    [
+        pytest.param(["netperf -l -5000", "netperf -t TCP_RR -l 1"], True, id="asks"),
+        pytest.param(["netperf -t TCP_RR", "netperf -l -5000"], False, id="streams"),
+        pytest.param(["netperf -t TCP_RR -l -500"], True, id="so-many-transactions"),
+        pytest.param(["netperf -t TCP_RR -- -r 5,9999999999"], False, id="too-large"),
+    ],
+)
+def test_the_last_command_says_whether_it_is_transactions(
+    tmp_path, lines: list[str], is_asking
+) -> None:
+    text = HEAD + "\n".join([*lines, "TcpOutSegs 1 0.0", ""])
+
+    workload = load(tmp_path, draft(text.encode(), "f").yaml).variants[1].workload
+
+    assert (workload.request_size is not None) is is_asking
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("quotes", [1, 4])
 def test_a_mail_quoted_as_a_whole_has_the_same_claims(name, quotes, tmp_path) -> None:
@@ -118,6 +154,12 @@ def test_what_cannot_be_drafted_is_refused(data, complaint) -> None:
         pytest.param(
             "netperf -l 1 -- -s 10", "# line 5: sndbuf: 10: sndbuf is", id="s"
         ),
+        pytest.param(
+            "ip link set eth0 gso_max_size 9999999",
+            "# line 5: gso_max_size: 9999999: gso_max_size is from",
+            id="link-size",
+        ),
+        pytest.param("super_netperf 9999 -l 1", "flows: 9999: flows is", id="flows"),
         pytest.param("MTU 99", "# line 5: mtu: 99: mtu is from", id="mtu"),
         pytest.param("tc qdisc add dev a root fq no 1", "fq has no 'no'", id="fq"),
     ],

@@ -72,14 +72,95 @@ def test_netperf_without_a_length_runs_its_default() -> None:
     ]
 
 
-def test_flows_and_tests_that_no_workload_has_are_gaps() -> None:
-    facts, _ = read("super_netperf 200 -H a -t TCP_RR -l 10 -- -r 1,1")
+@pytest.mark.parametrize(
+    ("command", "set_"),
+    [
+        pytest.param(
+            "super_netperf 200 -H a -t TCP_RR -l 10 -- -r 1,2",
+            {"flows": 200, "request_size": 1, "response_size": 2, "duration": 10 * S},
+            id="many-that-ask",
+        ),
+        pytest.param(
+            "netperf -H a -t TCP_RR -l 1 -- -r 80000",
+            {"request_size": 80_000, "response_size": 80_000, "duration": S},
+            id="one-size-is-both",
+        ),
+        pytest.param(
+            "netperf -H a -t TCP_RR -l 1",
+            {"request_size": 1, "response_size": 1, "duration": S},
+            id="no-size-is-a-byte",
+        ),
+        pytest.param("super_netperf 3 -l 1", {"flows": 3, "duration": S}, id="streams"),
+    ],
+)
+def test_flows_and_transactions_are_of_the_workload(command, set_) -> None:
+    assert choices(command) == {f"workload.{key}": set_[key] for key in set_}
+
+
+def test_a_test_that_no_workload_is_leaves_a_gap() -> None:
+    facts, _ = read("netperf -H a -t TCP_CRR -l 10", "netperf -t TCP_RR -l -500")
 
     gaps = [each.text for each in facts if isinstance(each, Note) and each.gap]
     assert gaps == [
-        "the test is TCP_RR; a workload is one stream",
-        "200 flows at once; a workload is one stream",
+        "the test is TCP_CRR; no workload is",
+        "netperf -l -500 (transactions)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "set_"),
+    [
+        pytest.param(
+            "iperf3 -c remote -t 20 -P 4 -C dctcp -l 64k",
+            {"duration": 20 * S, "flows": 4, "congestion": "dctcp", "send_size": 65536},
+            id="short",
+        ),
+        pytest.param(
+            "# iperf3 --client remote --bytes=1M --fq-rate 80M --window 500K -6 -J",
+            {
+                "bytes": 1 << 20,
+                "pacing_rate": 80_000_000,
+                "sndbuf": 512_000,
+                "rcvbuf": 512_000,
+                "family": 6,
+            },
+            id="long",
+        ),
+        pytest.param("iperf3 -c a -i 1", {"duration": 10 * S}, id="default"),
+        pytest.param("iperf3 -s -D", {}, id="server"),
+    ],
+)
+def test_iperf3_commands_say_the_workload(command, set_) -> None:
+    assert choices(command) == {f"workload.{key}": set_[key] for key in set_}
+
+
+IPERF3 = (
+    "Connecting to host remote, port 5201",
+    "[  5] local 10.0.0.1 port 40000 connected to 10.0.0.2 port 5201",
+    "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd",
+    "[  5]   0.00-1.00   sec  1.09 GBytes  9.40 Gbits/sec    0   1.51 MBytes",
+    "- - - - - - - - - - - - - - - - - - - - - - - - -",
+    "[ ID] Interval           Transfer     Bitrate         Retr",
+    "[  5]   0.00-10.00  sec  10.9 GBytes  9.41 Gbits/sec   12             sender",
+    "[  5]   0.00-10.04  sec  10.9 GBytes  9.38 Gbits/sec                  receiver",
+    "[SUM]   0.00-10.00  sec  21.8 GBytes  18.8 Gbits/sec   30             sender",
+    "[SUM]   0.00-10.04  sec  21.8 GBytes  18.7 Gbits/sec                  receiver",
+    "iperf Done.",
+)
+
+
+def test_of_one_stream_iperf3_tells_what_the_receiver_got() -> None:
+    assert figures("iperf3 -c remote", *IPERF3[:8], IPERF3[-1]) == {
+        "TcpRetransSegs": Fraction(12),
+        "throughput": Fraction(9_380_000_000),
+    }
+
+
+def test_of_many_streams_iperf3_tells_the_sum() -> None:
+    assert figures("iperf3 -c remote -P 2", *IPERF3) == {
+        "TcpRetransSegs": Fraction(30),
+        "throughput": Fraction(18_700_000_000),
+    }
 
 
 @pytest.mark.parametrize(
@@ -111,7 +192,7 @@ def test_flows_and_tests_that_no_workload_has_are_gaps() -> None:
                 "99th Percentile Latency Microseconds,Throughput",
                 "183,9415.2",
             ],
-            {"latency p99": Fraction(183_000), "throughput": Fraction(9_415_200_000)},
+            {"latency.p99": Fraction(183_000), "throughput": Fraction(9_415_200_000)},
             id="csv",
         ),
         pytest.param(
@@ -124,17 +205,17 @@ def test_flows_and_tests_that_no_workload_has_are_gaps() -> None:
         ),
         pytest.param(
             ["TcpOutSegs 1397 0.0 # Average of 3.7 4K segments per TSO packet"],
-            {"TcpOutSegs": Fraction(1397), "tso_segs": Fraction("3.7")},
+            {"TcpOutSegs": Fraction(1397), "segs_per_ack": Fraction("3.7")},
             id="nstat-remark",
         ),
         pytest.param(
             ["  65,945.29 msec task-clock  # 2.845 CPUs utilized"],
-            {"perf task-clock": Fraction("65945.29")},
+            {"cpu": Fraction(65_945_290_000)},
             id="perf",
         ),
         pytest.param(
             ["P50: 12 us", "P99 latency: 1.5 ms"],
-            {"latency p50": Fraction(12_000), "latency p99": Fraction(1_500_000)},
+            {"latency.p50": Fraction(12_000), "latency.p99": Fraction(1_500_000)},
             id="percentiles",
         ),
         pytest.param(
@@ -171,7 +252,7 @@ def test_what_tools_print_is_measured(lines, measured) -> None:
         ),
         pytest.param(
             "ip link set dev eth0 gso_max_size 185000 mtu 4168",
-            {"sender.link_sizes.gso_max_size": 185_000, "path.mtu": 4168},
+            {"path.link_sizes.gso_max_size": 185_000, "path.mtu": 4168},
             id="ip-link",
         ),
         pytest.param(
@@ -282,6 +363,8 @@ def test_a_backslash_continues_a_command() -> None:
     [
         pytest.param("It works well.", "It works well.", id="sentence"),
         pytest.param("netperf -l 1 -z 3", "-z 3", id="unknown-option"),
+        pytest.param("iperf3 -c a -t 1 -z 3", "-z 3", id="iperf3-option"),
+        pytest.param("iperf3 is a tool", "iperf3 is a tool", id="prose-iperf3"),
         pytest.param("nstat; reboot now", "reboot now", id="unknown-command"),
         pytest.param("ip is fast", "ip is fast", id="prose-like-a-command"),
         pytest.param('netperf -l 1 "', 'netperf -l 1 "', id="open-quote"),

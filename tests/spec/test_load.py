@@ -115,6 +115,12 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
             r"mine.yaml:4: unknown key 'speed' in workload; known here: .*bytes",
             id="unknown-key-in-workload",
         ),
+        pytest.param(
+            "{bytes: 1000}",
+            "{bytes: 1000, driver: iperf3}",
+            r"mine.yaml:4: workload: driver: iperf3 closes once it has written all",
+            id="what-a-driver-cannot-do",
+        ),
         pytest.param("rtt: 1ms", "rtt: 1", r"mine.yaml:3: .*not a time", id="no-unit"),
         pytest.param(
             "{bytes: 1000}", "{}", "either bytes or a duration", id="no-amount"
