@@ -42,7 +42,7 @@ TUNING = Tuning(
 MSS = TUNING.mss
 MS = 1_000_000
 RTT_US = 40_000
-IDEAL = Machine(tick=1, min_delta=0, captured=False)
+IDEAL = Machine(tick=1, min_delta=0)
 RMEM = (4096, 131072, 6291456)
 
 
@@ -130,7 +130,7 @@ class ReceiverBench:
     def send(self, seq: int, length: int, *, fin: bool = False) -> None:
         """Have a packet arrive."""
         packet = Packet(seq, length, -(-length // MSS), 52)
-        packet.fin = fin
+        packet.fin, packet.psh = fin, length > MSS
         self.receiver.receive(packet)
 
     def send_segments(self, *places: int) -> None:

@@ -6,7 +6,7 @@ from testbed.model.cpu import Cpu, Machine
 from testbed.model.features import Defer, Features, Sizing
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Packet, Skb
-from testbed.model.rules import Nagle
+from testbed.model.rules import Nagle, grow
 from testbed.model.sock import CaState, TcpSock
 from testbed.trace.causes import Cause
 from tests.model.scenarios import TUNING
@@ -160,21 +160,45 @@ def test_small_queues_held_every_packet_before_4_10() -> None:
     assert bench.sock.tsq_throttled
 
 
-@pytest.mark.parametrize(
-    ("in_ksoftirqd", "left"),
-    [pytest.param(False, 0, id="softirq"), pytest.param(True, 1, id="ksoftirqd")],
-)
-def test_a_packet_gone_wakes_a_throttled_sender(
-    *, in_ksoftirqd: bool, left: int
-) -> None:
+def test_a_packet_gone_wakes_a_throttled_sender() -> None:
     bench = Bench(Features())
     bench.sock.snd_cwnd, bench.sock.sk_pacing_rate = 100, 10**6
     bench.queue(40 * MSS, MSS)
     bench.output.write_xmit(Nagle.ON)
-    bench.cpu.in_ksoftirqd = in_ksoftirqd
     bench.output.done(bench.packets[0])
 
-    assert bench.sock.tsq_throttled == bool(left)
+    assert not bench.sock.tsq_throttled
+
+
+def test_psh_is_on_several_segments_and_on_what_ends_a_write() -> None:
+    bench = Bench(Features(grow=False))
+    bench.sock.snd_cwnd = 100
+    bench.queue(2 * MSS, MSS, MSS)
+    bench.sock.write_queue[-1].psh = True
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert [packet.psh for packet in bench.packets] == [True, False, True]
+
+
+def test_psh_stays_with_the_end_of_what_is_cut() -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd = 1
+    bench.queue(2 * MSS)
+    bench.sock.write_queue[0].psh = True
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert [packet.psh for packet in bench.packets] == [False]
+    assert bench.sock.write_queue[0].psh
+
+
+def test_psh_goes_along_with_what_a_short_skb_is_filled_up_from() -> None:
+    bench = Bench(Features())
+    bench.queue(MSS, MSS)
+    first, last = bench.sock.write_queue
+    last.psh = True
+    grow(bench.sock, first, MSS)
+
+    assert (first.length, first.psh) == (2 * MSS, True)
 
 
 def test_what_the_qdisc_drops_stays_in_the_write_queue() -> None:
