@@ -17,6 +17,7 @@ from testbed.measured import MeasuredRun
 from testbed.ratio import Ratio
 from testbed.report.figures import Figure, figures
 from testbed.report.grid import Grid
+from testbed.report.kernels import flat, kernel_grids, kernel_lines
 from testbed.report.matching import (
     attribution_grid,
     divergence_grid,
@@ -49,6 +50,7 @@ from testbed.verdict import Verdict
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 _STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
 _HOSTS = ("sender", "receiver")
+_KERNELS_ABREAST = 6  # beside the first, in one table; it scrolls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,8 @@ class Section:
     commands: tuple[str, ...]
     ran_on: tuple[str, ...]
     kernels: Grid
+    compared: tuple[Grid, ...]
+    compared_lines: tuple[str, ...]
     runs: Grid
     settings: Grid
     metrics: tuple[Grid, ...]
@@ -127,6 +131,8 @@ def _section(at: int, result: Result) -> Section:
         commands=tuple(dict.fromkeys(run.command for run in result.stored())),
         ran_on=tuple(ran_on(result)),
         kernels=_kernels(result.stored()),
+        compared=tuple(kernel_grids(result, _KERNELS_ABREAST)),
+        compared_lines=tuple(kernel_lines(result)),
         runs=_runs(result.stored()),
         settings=_settings(result.experiment),
         metrics=tuple(_metrics(firsts)),
@@ -190,7 +196,10 @@ def _kernels(runs: Sequence[Run]) -> Grid:
     for run in runs:
         ran.setdefault(_identity(run), []).append(run.variant)
     names = [listed(tuple(dict.fromkeys(variants))) for variants in ran.values()]
-    labels = ("release", "name", "build id", "patches", ".config sha256", "source")
+    labels = (
+        *("release", "name", "commit", "build id", "patches", ".config sha256"),
+        "source",
+    )
     return Grid(
         title="Kernel and machine",
         head=("of", *names),
@@ -202,7 +211,7 @@ def _identity(run: Run) -> tuple[str, ...]:
     kernel = run.kernel
     patches = "\n".join(kernel.patches) or "none"
     return (
-        *(kernel.release, kernel.name, kernel.build_id, patches),
+        *(kernel.release, kernel.name, kernel.commit or "-", kernel.build_id, patches),
         *(kernel.config_sha256, kernel.source, kernel.compiler),
         *(run.machine, run.clock),
     )
@@ -227,7 +236,7 @@ def _runs(runs: Sequence[Run]) -> Grid:
 
 def _settings(experiment: Experiment) -> Grid:
     """Return what differs between the variants, as they were asked for."""
-    every = [dict(_flat(encode(each), ())) for each in experiment.variants]
+    every = [dict(flat(encode(each))) for each in experiment.variants]
     names = dict.fromkeys(name for flat in every for name in flat)
     rows = [(name, *(flat.get(name, "-") for flat in every)) for name in names]
     return Grid(
@@ -235,14 +244,6 @@ def _settings(experiment: Experiment) -> Grid:
         head=("setting", *(each.name for each in experiment.variants)),
         rows=tuple(row for row in rows if row[0] != "name" and len(set(row[1:])) > 1),
     )
-
-
-def _flat(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
-            yield from _flat(each, (*path, str(name)))
-    else:
-        yield ".".join(path), json.dumps(value, ensure_ascii=False).strip('"')
 
 
 def _metrics(firsts: Sequence[MeasuredRun]) -> Iterator[Grid]:

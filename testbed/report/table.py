@@ -17,6 +17,7 @@ from rich.text import Text
 
 from testbed.ratio import Ratio
 from testbed.report.grid import Grid
+from testbed.report.kernels import kernel_grids, kernel_lines
 from testbed.report.matching import (
     attribution_grid,
     divergence_lines,
@@ -38,6 +39,7 @@ _COLOURS = {
 }
 _STATISTICS = ("mean", "p50", "p90", "p99", "max")
 _ABREAST = 3  # variants in one table of rules
+_KERNELS_ABREAST = 2  # beside the first, in one table of kernels
 
 
 def verdict_table(results: Sequence[Result]) -> RenderableType:
@@ -55,17 +57,27 @@ def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
     for result in results:
         yield from _heading(result)
         yield from (Text(void(run), "bold red") for run in result.voids)
+    claiming = [result for result in results if result.verdicts]
     table = _claims_table()
-    for result in results:
+    for result in claiming:
         table.add_section()
         table.add_row(Text(result.experiment.name, "bold"))
         for verdict in result.verdicts:
             _add_claim(table, verdict)
-    yield table
+    if claiming:
+        yield table
     for result in results:
         yield Text(result.experiment.name, "bold")
-        yield from _reasons(result.verdicts)
+        if result.verdicts:
+            yield from _reasons(result.verdicts)
         yield Text(summary(result), style="bold")
+        yield from _compared(result)
+
+
+def _compared(result: Result) -> Iterator[RenderableType]:
+    """Hold kernels against each other, where the variants have several."""
+    yield from (Text(line) for line in kernel_lines(result))
+    yield from map(_grid, kernel_grids(result, _KERNELS_ABREAST))
 
 
 def _result(result: Result) -> Iterator[RenderableType]:
@@ -75,6 +87,7 @@ def _result(result: Result) -> Iterator[RenderableType]:
         yield _claims(result.verdicts)
         yield from _reasons(result.verdicts)
     yield Text(summary(result), style="bold")
+    yield from _compared(result)
     if result.runs:
         packets = _packets(result)
         if packets.row_count:
