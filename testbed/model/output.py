@@ -61,7 +61,8 @@ class Output:
     whether it was a loss probe.  check_space: called when a packet has been sent while
     a writer waits for room.  send_again: called to send what is lost.  deciding: called
     when all is decided about a packet, new or sent again, and nothing of it counted
-    yet.
+    yet.  shape: called with each skb of new data before that, and may change its
+    length, as a replay does.
     """
 
     __slots__ = (
@@ -82,6 +83,7 @@ class Output:
         "_transmit",
         "_tuning",
         "deciding",
+        "shape",
         "ts_recent",
     )
 
@@ -113,6 +115,7 @@ class Output:
         self._transmit = transmit
         self._sent = sent
         self.deciding: Callable[[], None] = _nothing
+        self.shape: Callable[[Skb, Cause], None] = _keep
         self._congested: Callable[[], None] = _nothing
         self._progress: Progress = _ignore
         self._check_space: Callable[[], None] = _nothing
@@ -143,6 +146,12 @@ class Output:
         before = self._begin()
         self._send_head(self.max_segs(), Nagle.OFF, may_defer=False, probing=True)
         self._end(before, probing=True)
+
+    def push_anyway(self, why: Cause) -> None:
+        """Send the first skb as it is, whatever the rules say."""
+        before = self._begin()
+        self._send(self._sock.write_queue[0], why)
+        self._end(before)
 
     def write_xmit(self, nagle: Nagle) -> None:
         """Send packets until a rule says to stop: tcp_write_xmit()."""
@@ -303,6 +312,7 @@ class Output:
     def _send(self, skb: Skb, why: Cause) -> bool:
         """Send the first skb of the write queue; it is in the retransmit queue then."""
         sock = self._sock
+        self.shape(skb, why)
         if not self.transmit(skb):
             return False
         if skb.length:
@@ -385,6 +395,10 @@ class Output:
 
 def _nothing() -> None:
     """Be told of a full qdisc, and do nothing."""
+
+
+def _keep(skb: Skb, why: Cause) -> None:
+    """Be told of an skb that is about to be sent, and leave it as it is."""
 
 
 def _ignore(packets_out: int, *, probing: bool) -> None:
