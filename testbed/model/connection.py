@@ -71,12 +71,9 @@ class Connection:
         self._data_packets = 0  # handed to the device so far
         self._cpu = cpu = Cpu(machine, _START_NS)
         self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
-        self._sender = Sender(
-            setup_of(variant, features),
-            cpu=cpu,
-            transmit=self._transmit,
-            sent=record.decides,
-        )
+        setup = setup_of(variant, features)
+        decides = record.decides
+        self._sender = Sender(setup, cpu=cpu, transmit=self._transmit, sent=decides)
         if watch is not None:
             self._sender.output.deciding = self._note
         self._fq = _fq(variant, cpu, self._leave)

@@ -223,6 +223,11 @@ class Cpu:
                 if not interrupts % _BREATHE_EVERY:
                     self._breathe()
 
+    def stop(self) -> None:
+        """Forget all that is to come, so that run() ends."""
+        self._runnable.clear()
+        self._timers.keep(_none)
+
     def _breathe(self) -> None:
         let_signals_in()
         if self._now - self._began > _LONGEST_NS:
@@ -281,3 +286,8 @@ class Cpu:
                 tasklets.popleft()()
             self.in_ksoftirqd = bool(self._runnable)
         self.in_ksoftirqd = False
+
+
+def _none(serial: int, timer: Timer) -> bool:
+    """Want no timer."""
+    return False
