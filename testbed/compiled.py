@@ -26,7 +26,10 @@ _MODEL = _PACKAGE / "model"
 _DEADLINE_S = 900.0
 #: What leaves the model, and may go to another process: mypyc's classes do not survive
 #: pickle. None of it is in the model's inner loops.
-_SOURCES_ONLY = ("__init__.py", "features.py", "match.py", "simulate.py")
+_SOURCES_ONLY = (
+    *("__init__.py", "features.py", "match.py", "simulate.py"),
+    *("fit.py", "observed.py", "policies.py", "stretch.py", "worlds.py"),
+)
 #: Of so many states of the sources, compiled modules are kept.
 _KEPT = 3
 _REMEDY = "apt-get install gcc python3-dev, and pip install mypy"

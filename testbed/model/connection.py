@@ -10,7 +10,7 @@ from testbed.model.path import Fq, Hand, LateDevice, Loss, Netem
 from testbed.model.rcv_sock import RcvSock
 from testbed.model.receiver import Receiver
 from testbed.model.record import Record
-from testbed.model.sender import Sender
+from testbed.model.sender import Sender, setup_of
 from testbed.model.settings import ecn_of, mss_of, sysctls_of
 from testbed.model.shaper import DelayedShaper
 from testbed.model.sock import state_of
@@ -70,9 +70,9 @@ class Connection:
         self._watch = watch
         self._data_packets = 0  # handed to the device so far
         self._cpu = cpu = Cpu(machine, _START_NS)
-        self._sender = Sender(
-            variant, features, cpu=cpu, transmit=self._transmit, sent=record.decides
-        )
+        setup = setup_of(variant, features)
+        decides = record.decides
+        self._sender = Sender(setup, cpu=cpu, transmit=self._transmit, sent=decides)
         if watch is not None:
             self._sender.output.deciding = self._note
         self._fq = _fq(variant, cpu, self._leave)

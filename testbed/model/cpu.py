@@ -206,6 +206,11 @@ class Cpu:
                 if not interrupts % _BREATHE_EVERY:
                     self._breathe()
 
+    def stop(self) -> None:
+        """Forget all that is to come, so that run() ends."""
+        self._runnable.clear()
+        self._timers.keep(_none)
+
     def _breathe(self) -> None:
         let_signals_in()
         if self._now - self._began > _LONGEST_NS:
@@ -260,3 +265,8 @@ class Cpu:
                 tasklets.popleft()()
             if self._on_time and self._runnable[0] is self._on_time:
                 return
+
+
+def _none(serial: int, timer: Timer) -> bool:
+    """Want no timer."""
+    return False

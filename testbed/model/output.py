@@ -14,6 +14,7 @@ from testbed.model.ecn import WITHOUT_ECN, Ecn, mark_data
 from testbed.model.features import Features, Sizing
 from testbed.model.packet import (
     IP_HEADERS,
+    SKB_TRUESIZE_1,
     SYN_OPTIONS,
     TCP_HEADER,
     Packet,
@@ -60,7 +61,8 @@ class Output:
     whether it was a loss probe.  check_space: called when a packet has been sent while
     a writer waits for room.  send_again: called to send what is lost.  deciding: called
     when all is decided about a packet, new or sent again, and nothing of it counted
-    yet.
+    yet.  shape: called with each skb of new data before that, and may change its
+    length, as a replay does.
     """
 
     __slots__ = (
@@ -81,6 +83,7 @@ class Output:
         "_transmit",
         "_tuning",
         "deciding",
+        "shape",
         "ts_recent",
     )
 
@@ -112,6 +115,7 @@ class Output:
         self._transmit = transmit
         self._sent = sent
         self.deciding: Callable[[], None] = _nothing
+        self.shape: Callable[[Skb, Cause], None] = _keep
         self._congested: Callable[[], None] = _nothing
         self._progress: Progress = _ignore
         self._check_space: Callable[[], None] = _nothing
@@ -142,6 +146,12 @@ class Output:
         before = self._begin()
         self._send_head(self.max_segs(), Nagle.OFF, may_defer=False, probing=True)
         self._end(before, probing=True)
+
+    def push_anyway(self, why: Cause) -> None:
+        """Send the first skb as it is, whatever the rules say."""
+        before = self._begin()
+        self._send(self._sock.write_queue[0], why)
+        self._end(before)
 
     def write_xmit(self, nagle: Nagle) -> None:
         """Send packets until a rule says to stop: tcp_write_xmit()."""
@@ -179,13 +189,19 @@ class Output:
         self._stamp(packet)
         return packet
 
-    def done(self, packet: Packet) -> None:
-        """Take back a packet that has left the host: tcp_wfree()."""
+    def done(self, packet: Packet, *, drained: bool = False) -> None:
+        """Take back a packet that has left the host: tcp_wfree().
+
+        drained: whether ksoftirqd does it, which waits "until our queues (qdisc +
+        devices) are drained", as of a busy host; in the lab none does.
+        """
         if packet.skb is None:
             return
         sock = self._sock
         packet.skb.clones -= 1
         sock.sk_wmem_alloc -= packet.truesize
+        if drained and sock.sk_wmem_alloc >= SKB_TRUESIZE_1:
+            return
         if sock.tsq_throttled:
             sock.tsq_throttled = False
             self._cpu.tasklet(self._tsq_handler)
@@ -299,6 +315,7 @@ class Output:
     def _send(self, skb: Skb, why: Cause) -> bool:
         """Send the first skb of the write queue; it is in the retransmit queue then."""
         sock = self._sock
+        self.shape(skb, why)
         if not self.transmit(skb):
             return False
         if skb.length:
@@ -383,6 +400,10 @@ class Output:
 
 def _nothing() -> None:
     """Be told of a full qdisc, and do nothing."""
+
+
+def _keep(skb: Skb, why: Cause) -> None:
+    """Be told of an skb that is about to be sent, and leave it as it is."""
 
 
 def _ignore(packets_out: int, *, probing: bool) -> None:

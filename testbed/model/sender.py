@@ -1,11 +1,13 @@
 """The sending host's TCP: one socket, and the four parts that work on it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from testbed.model.congestion import CongestionControl, Reno
 from testbed.model.cpu import Cpu
 from testbed.model.cubic import Cubic
 from testbed.model.dctcp import Dctcp
+from testbed.model.ecn import Ecn
 from testbed.model.features import Features
 from testbed.model.handshake import Handshake
 from testbed.model.input import Input
@@ -18,7 +20,40 @@ from testbed.model.sock import TcpSock
 from testbed.model.writer import Writer
 from testbed.model.xmit_timer import XmitTimer
 from testbed.spec.experiment import Variant
+from testbed.spec.workload import Workload
 from testbed.trace.causes import Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a sender is made of, and set to.
+
+    congestion: of this sender alone, it has a state.  mss_clamp: the MSS that the SYNs
+    announce.
+    """
+
+    workload: Workload
+    features: Features
+    tuning: Tuning
+    pacing: Pacing
+    congestion: CongestionControl
+    ecn: Ecn
+    mss_clamp: int
+
+
+def setup_of(variant: Variant, features: Features) -> Setup:
+    """Return what a variant sets its sender to."""
+    tuning, pacing = tuning_of(variant), _pacing(variant)
+    name = variant.workload.congestion
+    return Setup(
+        workload=variant.workload,
+        features=features,
+        tuning=tuning,
+        pacing=pacing,
+        congestion=congestion_of(name, features, tuning, pacing),
+        ecn=ecn_of(variant),
+        mss_clamp=mss_option_of(variant),
+    )
 
 
 class Sender:
@@ -32,24 +67,22 @@ class Sender:
 
     def __init__(
         self,
-        variant: Variant,
-        features: Features,
+        setup: Setup,
         *,
         cpu: Cpu,
         transmit: Callable[[Packet], bool],
         sent: Callable[[Cause], None],
     ) -> None:
-        work, tuning = variant.workload, tuning_of(variant)
-        pacing = _pacing(variant)
+        work, tuning, features = setup.workload, setup.tuning, setup.features
         self.sock = TcpSock(2 * work.sndbuf if work.sndbuf else tuning.wmem[1])
         self.output = Output(
             self.sock,
             cpu=cpu,
             tuning=tuning,
             features=features,
-            pacing=pacing,
+            pacing=setup.pacing,
             family=work.family,
-            ecn=ecn_of(variant),
+            ecn=setup.ecn,
             transmit=transmit,
             sent=sent,
         )
@@ -62,14 +95,12 @@ class Sender:
             tuning=tuning,
             features=features,
         )
-        congestion = _congestion(work.congestion, features, tuning, pacing)
-        self.input = self._input(variant, cpu, congestion, tuning)
+        self.input = self._input(setup, cpu)
 
-    def _input(
-        self, variant: Variant, cpu: Cpu, congestion: CongestionControl, tuning: Tuning
-    ) -> Input:
+    def _input(self, setup: Setup, cpu: Cpu) -> Input:
         """Build what ACKs and timers do, and have the output tell of what it does."""
-        sock, output, mss = self.sock, self.output, tuning.mss
+        sock, output, mss = self.sock, self.output, setup.tuning.mss
+        congestion = setup.congestion
         timer = XmitTimer(cpu)
         recovery = Recovery(sock, congestion=congestion, timer=timer, mss=mss)
         retransmit = Retransmit(
@@ -82,9 +113,9 @@ class Sender:
             congestion=congestion,
             recovery=recovery,
             retransmit=retransmit,
-            tuning=tuning,
-            mss_clamp=mss_option_of(variant),
-            locked=variant.workload.sndbuf is not None,
+            tuning=setup.tuning,
+            mss_clamp=setup.mss_clamp,
+            locked=setup.workload.sndbuf is not None,
             writeable=lambda: cpu.wake(self.writer.resume),
         )
         timer.tell(retransmit.expired)
@@ -117,9 +148,10 @@ def _pacing(variant: Variant) -> Pacing:
     return Pacing.NONE if variant.workload.pacing_rate is None else Pacing.NEEDED
 
 
-def _congestion(
+def congestion_of(
     name: str, features: Features, tuning: Tuning, pacing: Pacing
 ) -> CongestionControl:
+    """Return a congestion control by its name: cubic, unless it is another's."""
     if name == "reno":
         return Reno(counting=features.counting)
     if name == "dctcp":

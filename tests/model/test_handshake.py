@@ -3,7 +3,7 @@ import pytest
 from testbed.model.cpu import Cpu
 from testbed.model.features import Features
 from testbed.model.packet import Packet
-from testbed.model.sender import Sender
+from testbed.model.sender import Sender, setup_of
 from tests.model.scenarios import IDEAL, MS, a_stream
 
 
@@ -15,8 +15,7 @@ class Bench:
         self.syns: list[tuple[int, bool]] = []
         self.lost = lost
         self.sender = Sender(
-            a_stream(1_000_000, congestion=congestion),
-            Features(),
+            setup_of(a_stream(1_000_000, congestion=congestion), Features()),
             cpu=self.cpu,
             transmit=self.take,
             sent=lambda cause: None,

@@ -9,7 +9,7 @@ import pytest
 from testbed.model.cpu import Cpu
 from testbed.model.features import Features
 from testbed.model.packet import Block, Packet
-from testbed.model.sender import Sender
+from testbed.model.sender import Sender, setup_of
 from testbed.model.sock import CaState
 from tests.model.scenarios import IDEAL, MS, MSS, a_stream
 
@@ -26,8 +26,7 @@ class Bench:
         self.packets: list[Packet] = []
         variant = a_stream(size, congestion=congestion)
         self.sender = Sender(
-            variant,
-            Features(),
+            setup_of(variant, Features()),
             cpu=self.cpu,
             transmit=self.take,
             sent=lambda cause: None,

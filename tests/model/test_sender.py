@@ -10,7 +10,7 @@ from builders import a_variant, a_workload
 from testbed.model.cpu import NS_PER_MS, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.packet import Block, Packet
-from testbed.model.sender import Sender
+from testbed.model.sender import Sender, setup_of
 from testbed.model.sock import INFINITE_SSTHRESH
 from testbed.spec.settings import HostSettings
 
@@ -43,8 +43,10 @@ class Bench:
             bytes=size, send_size=size, sndbuf=2 * size, congestion="reno"
         )
         self.sender = Sender(
-            a_variant(workload=workload, sender=HostSettings(link_sizes=sizes)),
-            Features(),
+            setup_of(
+                a_variant(workload=workload, sender=HostSettings(link_sizes=sizes)),
+                Features(),
+            ),
             cpu=self.cpu,
             transmit=self._take,
             sent=lambda cause: None,

@@ -4,7 +4,7 @@ from builders import a_variant, a_workload
 from testbed.model.cpu import Cpu, Machine
 from testbed.model.features import Features
 from testbed.model.packet import Packet
-from testbed.model.sender import Sender
+from testbed.model.sender import Sender, setup_of
 from testbed.spec.settings import HostSettings
 
 
@@ -20,8 +20,7 @@ def test_a_short_packet_waits_for_one_that_is_still_in_the_host(
     workload = a_workload(bytes=200, send_size=100, sndbuf=100_000)
     sent: list[Packet] = []
     sender = Sender(
-        a_variant(workload=workload, sender=host),
-        Features(),
+        setup_of(a_variant(workload=workload, sender=host), Features()),
         cpu=Cpu(Machine(tick=1, min_delta=0), 10**9),
         transmit=lambda packet: not sent.append(packet),
         sent=lambda cause: None,
