@@ -1,4 +1,6 @@
-"""The command line: verbs to the pipeline, results to the terminal. Only this prints.
+"""The command line: verbs to the pipeline, results to the terminal.
+
+Only this prints, and kernel_verbs.
 
 Exit codes: 0 every claim reproduced (or none made; claims that take another clock,
 scale or more repeats do not count), 1 a claim was not, 2 usage or a bad file, 3
@@ -13,8 +15,6 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -30,10 +30,9 @@ from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
 from testbed.facts import MEANINGS, UNITS
 from testbed.files import write_whole
-from testbed.kernels.build import cached, ensure
-from testbed.kernels.cache import list_built
-from testbed.kernels.registry import find_kernel, load_kernels
-from testbed.kernels.resolve import resolve
+from testbed.kernel_verbs import add_kernel
+from testbed.kernels.cache import using
+from testbed.kernels.registry import load_kernels
 from testbed.machine.machine import Machine
 from testbed.mail.draft import draft
 from testbed.mail.writing import short
@@ -48,7 +47,6 @@ from testbed.pipeline import (
     publish,
     record,
     topologies,
-    with_kernel,
 )
 from testbed.predicted import Counted, Predicted, count, predict
 from testbed.process import Workers
@@ -56,7 +54,7 @@ from testbed.progress import watching
 from testbed.report.prediction import prediction_table
 from testbed.report.result import Result
 from testbed.report.table import verdict_table
-from testbed.spec.codec import encode
+from testbed.spec.choose import with_kernels
 from testbed.spec.experiment import Scale, Variant
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.store import explained, write_text
@@ -129,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     claims.set_defaults(command=_claims)
     listed = verbs.add_parser("list", help="experiments, kernels, machines, metrics")
     listed.set_defaults(command=_list)
-    _add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
+    add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
     return parser
 
 
@@ -147,7 +145,13 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="uml: virtual time (default); uml-real: real time, for CPU and rates",
     )
     run.add_argument(
-        "--kernel", metavar="NAME", help="run every variant on this kernel"
+        "--kernel",
+        dest="kernels",
+        action="append",
+        default=[],
+        metavar="[VARIANT=]NAME",
+        help="the kernel of every variant, or of one; NAME+FILE has a patch on top. "
+        "Names that are no variant's (a=6.1 b=6.12) compare kernels with each other",
     )
     run.add_argument(
         "--set",
@@ -235,27 +239,6 @@ def _add_model(model: argparse.ArgumentParser) -> None:
     model.set_defaults(command=_model)
 
 
-def _add_kernel(kernel: argparse.ArgumentParser) -> None:
-    verbs = kernel.add_subparsers(required=True, metavar="VERB")
-    verbs.add_parser("list", help="known and built kernels").set_defaults(
-        command=_kernel_list
-    )
-    build = verbs.add_parser("build", help="build a kernel, or find it in the cache")
-    build.add_argument("kernel", nargs="?", default="6.12", help="what to start from")
-    build.add_argument("--name", help="what to call it, for run --kernel NAME")
-    build.add_argument("--source", type=Path, help="a kernel tree or tarball")
-    build.add_argument(
-        "--patch", type=Path, action="append", default=[], metavar="FILE"
-    )
-    build.add_argument(
-        "--config", type=Path, action="append", default=[], metavar="FILE"
-    )
-    build.set_defaults(command=_kernel_build)
-    show = verbs.add_parser("show", help="the identity of a kernel (built if need be)")
-    show.add_argument("name", nargs="?", default="6.12")
-    show.set_defaults(command=_kernel_show)
-
-
 def _count(text: str) -> int:
     value = int(text)
     if value < 1:
@@ -275,9 +258,9 @@ def _run(arguments: argparse.Namespace) -> int:
     scale = Scale.FULL if arguments.full else Scale.QUICK
     machine = MACHINES[arguments.machine]
     experiments = [
-        with_kernel(
+        with_kernels(
             load_experiment(name, arguments.settings, scale, machine.clock),
-            arguments.kernel,
+            arguments.kernels,
         )
         for name in names
     ]
@@ -289,7 +272,8 @@ def _run(arguments: argparse.Namespace) -> int:
     with watching(Console(stderr=True)) as watch, Workers() as workers:
         for experiment in experiments:
             kernels = build_kernels(experiment, watch)
-            folder = record(experiment, kernels, plan, watch)
+            with using(kernels.values()):
+                folder = record(experiment, kernels, plan, watch)
             results.append(measured_result(folder, watch, workers))
             pages.append(publish(folder, results[-1:]))
     if len(results) > 1:
@@ -424,40 +408,4 @@ def _list(_arguments: argparse.Namespace) -> int:
     for name, meaning in MEANINGS.items():
         table.add_row("metric", name, f"{meaning} ({UNITS[name]})")
     Console().print(table)
-    return 0
-
-
-def _kernel_list(_arguments: argparse.Namespace) -> int:
-    table = Table("kernel", "release", "build id", "image", box=None, pad_edge=False)
-    for name, kernel in load_kernels().items():
-        if cached(kernel) is None:
-            table.add_row(name, "(not built)", "", kernel.about)
-    for built in list_built():
-        known = built.identity
-        table.add_row(known.name, known.release, known.build_id[:12], str(built.image))
-    Console(soft_wrap=True).print(table)
-    return 0
-
-
-def _kernel_build(arguments: argparse.Namespace) -> int:
-    kernel = find_kernel(arguments.kernel)
-    if arguments.name:
-        kernel = replace(kernel, name=arguments.name)
-    if arguments.source:
-        kernel = replace(kernel, source=arguments.source, package=None)
-    kernel = replace(
-        kernel,
-        patches=(*kernel.patches, *arguments.patch),
-        configs=(*kernel.configs, *arguments.config),
-    )
-    with watching(Console(stderr=True)) as watch:
-        built = ensure(kernel, lambda told: watch.kernel(kernel.name, told))
-    print(built.image)
-    return 0
-
-
-def _kernel_show(arguments: argparse.Namespace) -> int:
-    with watching(Console(stderr=True)) as watch:
-        built = resolve(arguments.name, partial(watch.kernel, arguments.name))
-    print(json.dumps({"image": str(built.image), **encode(built.identity)}, indent=1))
     return 0

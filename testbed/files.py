@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+_BLOCK = 512  # what stat(2) counts st_blocks in
+
 
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of data, in hex."""
@@ -82,6 +84,39 @@ def locked(path: Path, on_wait: Callable[[str], None]) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+@contextlib.contextmanager
+def free_to_change(path: Path) -> Iterator[bool]:
+    """Hold the lock file if nobody else does, and tell whether that is so."""
+    with path.open("a+", encoding="utf-8") as file:
+        yield _take(file.fileno())
+
+
+@contextlib.contextmanager
+def shared(path: Path) -> Iterator[None]:
+    """Keep a lock file from being held, together with others who do.
+
+    Raises FileNotFoundError when what it locks is gone.
+    """
+    with path.open("r", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        if path.stat().st_ino != os.fstat(file.fileno()).st_ino:
+            raise FileNotFoundError(path)
+        yield
+
+
+def disk_bytes(root: Path) -> int:
+    """Return what a folder takes of the disk, with all below it; what vanishes is 0."""
+    total = 0
+    folders = [root]
+    while folders:
+        with contextlib.suppress(FileNotFoundError), os.scandir(folders.pop()) as found:
+            for entry in found:
+                total += entry.stat(follow_symlinks=False).st_blocks * _BLOCK
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+    return total
 
 
 def _take(descriptor: int) -> bool:

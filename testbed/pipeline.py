@@ -14,7 +14,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -397,11 +397,3 @@ def topologies() -> dict[str, str]:
 def _assigns(statement: ast.stmt, name: str) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(isinstance(each, ast.Name) and each.id == name for each in targets)
-
-
-def with_kernel(experiment: Experiment, name: str | None) -> Experiment:
-    """Return the experiment with all its variants on one kernel."""
-    if name is None:
-        return experiment
-    variants = tuple(replace(each, kernel=name) for each in experiment.variants)
-    return replace(experiment, variants=variants)

@@ -23,6 +23,7 @@ LAYERS = (
     {"machine", "lab", "claims"},
     {"report"},
     {"pipeline", "export", "progress"},
+    {"kernel_verbs"},
     {"cli"},
     {"__main__"},
 )

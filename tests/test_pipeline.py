@@ -30,7 +30,6 @@ from testbed.pipeline import (
     publish,
     record,
     topologies,
-    with_kernel,
 )
 from testbed.predicted import Predicted, Unreached
 from testbed.report.result import Result
@@ -383,13 +382,6 @@ def test_a_metric_there_is_not_is_told_at_once() -> None:
 
     with pytest.raises(SpecError, match="no metric 'tso_sice'; known: throughput"):
         check_names(an_experiment(claim))
-
-
-def test_a_kernel_may_be_chosen_for_all_variants() -> None:
-    chosen = with_kernel(an_experiment(), "mine")
-
-    assert {each.kernel for each in chosen.variants} == {"mine"}
-    assert with_kernel(chosen, None) is chosen
 
 
 def uncaptured(*claims) -> Experiment:

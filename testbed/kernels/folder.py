@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.spec.kernel import Arch
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildFolder:
@@ -11,10 +13,12 @@ class BuildFolder:
 
     The objects lie in a folder directly below the tree: only there does kbuild name
     its sources relatively, so the kernel is the same wherever the cache is. Its name
-    starts with a dot because names that do are no part of a kernel's source.
+    starts with a dot because names that do are no part of a kernel's source. Each
+    architecture has its own, and its own notes; the tree they share.
     """
 
     root: Path
+    arch: Arch = Arch.UM
 
     @property
     def lock(self) -> Path:
@@ -29,7 +33,7 @@ class BuildFolder:
     @property
     def out(self) -> Path:
         """The objects (O=)."""
-        return self.tree / ".out"
+        return self.tree / f".out{self._suffix}"
 
     @property
     def pristine(self) -> Path:
@@ -54,27 +58,36 @@ class BuildFolder:
     @property
     def fragment(self) -> Path:
         """The merged options asked for."""
-        return self.root / "fragment.config"
+        return self.root / f"fragment{self._suffix}.config"
 
     @property
     def configured(self) -> Path:
         """What the .config was made from; absent when it has to be made again."""
-        return self.root / "configured"
+        return self.root / f"configured{self._suffix}"
 
     @property
     def steps_note(self) -> Path:
         """How many files make built when it last built them all."""
-        return self.root / "steps"
+        return self.root / f"steps{self._suffix}"
 
     @property
     def making(self) -> Path:
         """Present while make runs: found before it starts, the last one was cut off."""
-        return self.root / "making"
+        return self.root / f"making{self._suffix}"
 
     @property
     def log(self) -> Path:
         """Everything the last make printed."""
-        return self.root / "build.log"
+        return self.root / f"build{self._suffix}.log"
+
+    @property
+    def used_note(self) -> Path:
+        """Its time is when the folder was last built in."""
+        return self.root / "used"
+
+    @property
+    def _suffix(self) -> str:
+        return "" if self.arch is Arch.UM else f"-{self.arch.value}"
 
     def original(self, path: str) -> Path:
         """Return where the source's own version of a file lies."""
@@ -82,15 +95,20 @@ class BuildFolder:
         return kept if kept.is_file() else self.tree / path
 
     def kconfigs(self) -> Iterator[Path]:
-        """Find the Kconfig files ARCH=um reads, its own first, in a fixed order."""
-        for pattern in ("arch/um/**/Kconfig*", "arch/x86/um/Kconfig*", "arch/Kconfig"):
+        """Find the Kconfig files this ARCH reads, its own first, in a fixed order."""
+        own = {
+            Arch.UM: ("arch/um/**/Kconfig*", "arch/x86/um/Kconfig*"),
+            Arch.X86_64: ("arch/x86/**/Kconfig*",),
+        }
+        for pattern in (*own[self.arch], "arch/Kconfig"):
             yield from sorted(self.tree.glob(pattern))
         for top in sorted(self.tree.iterdir()):
-            if top.is_dir() and top.name not in {"arch", self.out.name}:
+            if top.is_dir() and top.name != "arch" and not top.name.startswith("."):
                 yield from sorted(top.rglob("Kconfig*"))
 
 
 def forget_configuration_if_changed(folder: BuildFolder, paths: set[str]) -> None:
-    """Have the .config made again when one of the paths describes options."""
+    """Have each .config made again when one of the paths describes options."""
     if any(path.rpartition("/")[2].startswith("Kconfig") for path in paths):
-        folder.configured.unlink(missing_ok=True)
+        for note in folder.root.glob("configured*"):
+            note.unlink()

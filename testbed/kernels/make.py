@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.errors import BuildError, CommandError
@@ -13,6 +14,10 @@ from testbed.kernels.kconfig import explain, parse_config, refused, render_confi
 from testbed.kernels.progress import Counter, OnProgress, built_file
 from testbed.kernels.tools import relevant_errors
 from testbed.process import Finished, run, stream
+from testbed.spec.kernel import Arch
+
+#: What make is asked for.
+TARGETS = {Arch.UM: "linux", Arch.X86_64: "bzImage"}
 
 _CONFIGURE_TIMEOUT_S = 600.0
 _COMPILE_TIMEOUT_S = 4 * 3600.0  # a guess: 30 times what it took on two busy cores
@@ -51,8 +56,18 @@ def configure(folder: BuildFolder, asked: Mapping[str, str], compiler: str) -> N
     write_whole(folder.configured, stamp)
 
 
-def compile_kernel(folder: BuildFolder, steps: int, on_progress: OnProgress) -> Path:
-    """Run make, and return the stripped executable.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """What make left: the image to boot, and the ELF file that has its build id."""
+
+    image: Path
+    elf: Path
+
+
+def compile_kernel(
+    folder: BuildFolder, steps: int, on_progress: OnProgress
+) -> Compiled:
+    """Run make, and return the stripped executable, or the bzImage.
 
     steps: how many files a build from nothing was last seen to make, an estimate.
     """
@@ -68,7 +83,9 @@ def compile_kernel(folder: BuildFolder, steps: int, on_progress: OnProgress) -> 
                 counter.step(file)
 
         done = stream(
-            make_argv(folder, "linux", jobs=len(os.sched_getaffinity(0)) + 1),
+            make_argv(
+                folder, TARGETS[folder.arch], jobs=len(os.sched_getaffinity(0)) + 1
+            ),
             on_line,
             timeout_s=_COMPILE_TIMEOUT_S,
             env=make_env({}),
@@ -78,15 +95,19 @@ def compile_kernel(folder: BuildFolder, steps: int, on_progress: OnProgress) -> 
             raise _failed("compiled", folder, done)
     if already == 0:
         write_whole(folder.steps_note, str(counter.done).encode())
-    counter.finish("linux")
-    return _strip(folder)
+    counter.finish(TARGETS[folder.arch])
+    if folder.arch is Arch.X86_64:
+        image = folder.out / "arch" / "x86" / "boot" / "bzImage"
+        return Compiled(image=image, elf=folder.out / "vmlinux")
+    stripped = _strip(folder)
+    return Compiled(image=stripped, elf=stripped)
 
 
 def make_argv(folder: BuildFolder, target: str, *, jobs: int) -> tuple[str, ...]:
     """Build the make command for one target."""
     return (
-        *("make", "-C", str(folder.tree), "ARCH=um", f"O={folder.out}"),
-        *(f"-j{jobs}", target),
+        *("make", "-C", str(folder.tree), f"ARCH={folder.arch.value}"),
+        *(f"O={folder.out}", f"-j{jobs}", target),
     )
 
 

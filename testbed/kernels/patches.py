@@ -1,15 +1,14 @@
 """Patch files as data: which kernel files each one touches. Nothing is applied here."""
 
-import email
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from testbed.errors import SpecError
+from testbed.kernels.mailbox import diffs
 
 _GIT_HEADER = re.compile(r"diff --git a/(\S+) b/(\S+)$")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_MAIL_START = re.compile(rb"^From \S+ .*\d{4}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +20,25 @@ class Patch:
     touches: tuple[str, ...]
 
 
-def read_patch(path: Path) -> Patch:
-    """Read a diff, a mail or a mailbox. Raises SpecError when it is none of these."""
+def read_patches(path: Path) -> tuple[Patch, ...]:
+    """Read the patches of a file: a diff, a mail, or a mailbox with a series.
+
+    Raises SpecError when it is none of these, or not the whole of one.
+    """
     try:
-        data = _diff_bytes(path.read_bytes())
+        data = path.read_bytes()
     except OSError as error:
         raise SpecError(f"cannot read the patch {path}: {error.strerror}") from error
-    touches = touched_files(data.decode("utf-8", errors="replace"), str(path))
-    return Patch(name=path.name, data=data, touches=touches)
+    return tuple(
+        Patch(
+            name=f"{path.name} {title}".strip(),
+            data=text,
+            touches=touched_files(
+                text.decode("utf-8", errors="replace"), f"{path} {title}".strip()
+            ),
+        )
+        for title, text in diffs(data, str(path))
+    )
 
 
 def touched_files(text: str, where: str) -> tuple[str, ...]:
@@ -95,21 +105,3 @@ def _name(line: str, where: str) -> str:
             f"{where}: {name!r} has no a/ or b/ before the path (patch -p1)"
         )
     return rest
-
-
-def _diff_bytes(data: bytes) -> bytes:
-    """Undo what mail does to a diff (quoted-printable, base64), message by message."""
-    if not re.search(
-        rb"^Content-Transfer-Encoding:\s*(quoted|base64)", data, re.M | re.I
-    ):
-        return data
-    starts = [match.start() for match in _MAIL_START.finditer(data)] or [0]
-    bounds = zip(starts, [*starts[1:], len(data)], strict=True)
-    return b"".join(_mail_text(data[start:end]) for start, end in bounds)
-
-
-def _mail_text(data: bytes) -> bytes:
-    mail = email.message_from_bytes(data)
-    parts = [part for part in mail.walk() if part.get_content_maintype() == "text"]
-    bodies = [part.get_payload(decode=True) for part in parts]
-    return b"".join(body + b"\n" for body in bodies if isinstance(body, bytes))

@@ -3,43 +3,40 @@
 The tree is never patched in place. The files that patches touch are kept as the source
 has them, patched in a scratch folder, and compared with the tree; so patches can be
 changed, dropped and taken again in any order, and make rebuilds what changed alone.
+
+A user's patches are made against the source, not against what testbed's own make of it:
+so they are applied to the source, and what came of both is merged (merging.py).
 """
 
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from testbed.errors import BuildError
 from testbed.files import read_or_none, remove, scratch, write_whole
+from testbed.kernels.applying import Rejected, apply
 from testbed.kernels.folder import BuildFolder, forget_configuration_if_changed
+from testbed.kernels.merging import Conflict, merge
 from testbed.kernels.patches import Patch
-from testbed.process import stream
-
-_TIMEOUT_S = 60.0
-_FILE = re.compile(r"(?:patching|checking) file (?P<file>.+?)(?: \(.*)?$")
-_FAILED = re.compile(r"Hunk #(\d+) FAILED at (\d+)")
-_REFUSED = (
-    "Reversed (or previously applied) patch detected",
-    "can't find file to patch",
-    "malformed patch",
-    "No such file",
-    "not supported",
-)
 
 
-def sync(folder: BuildFolder, patches: Sequence[Patch]) -> tuple[str, ...]:
+def sync(
+    folder: BuildFolder,
+    patches: Sequence[Patch],
+    user_patches: Sequence[Patch] = (),
+    against: str = "the source",
+) -> tuple[str, ...]:
     """Make the tree hold the source with these patches; return the files rewritten.
 
-    Raises BuildError, with the tree as it was, when a patch does not apply.
+    patches: testbed's own, one on the other.  user_patches: one on the other on the
+    source, or where that is no way, on testbed's.  against: what the source is, for
+    the BuildError of a patch that does not apply; the tree is then as it was.
     """
-    touched = {path for patch in patches for path in patch.touches}
+    touched = {path for each in (*patches, *user_patches) for path in each.touches}
     _keep_originals(folder, touched)
     with scratch(folder.root / "patching") as work:
-        _lay_out(folder, touched, work)
-        for patch in patches:
-            _apply(patch, work, folder.root / "applying.patch")
-        wanted = {path: work / path for path in touched}
+        result = _patched(folder, patches, user_patches, work, against)
+        wanted = {path: result / path for path in touched}
         for path in _kept(folder.pristine) | _kept(folder.created):
             wanted.setdefault(path, folder.pristine / path)
         changed = {
@@ -48,6 +45,74 @@ def sync(folder: BuildFolder, patches: Sequence[Patch]) -> tuple[str, ...]:
         forget_configuration_if_changed(folder, changed)
         _write(folder, {path: wanted[path] for path in sorted(changed)})
     return tuple(sorted(changed))
+
+
+def _patched(
+    folder: BuildFolder,
+    patches: Sequence[Patch],
+    user_patches: Sequence[Patch],
+    work: Path,
+    against: str,
+) -> Path:
+    """Return a folder that has every touched file as both sets of patches make it."""
+    touched = {path for each in (*patches, *user_patches) for path in each.touches}
+    ours = _laid_out(folder, touched, work / "ours")
+    try:
+        for each in patches:
+            apply(each, ours)
+    except Rejected as why:
+        raise _does_not_apply(why, against) from why
+    if not user_patches:
+        return ours
+    try:
+        theirs = _laid_out(folder, touched, work / "theirs")
+        for each in user_patches:
+            apply(each, theirs, exactly=True)
+        base = _laid_out(folder, touched, work / "base")
+        return merge(base, ours, theirs, touched)
+    except (Rejected, Conflict) as why:
+        on_top = _on_top(user_patches, ours, work / "on-top")
+        if on_top is None and isinstance(why, Rejected):
+            raise _does_not_apply(why, against) from why
+        if on_top is None:
+            raise _collides(why, patches, folder) from why
+        return on_top
+
+
+def _on_top(user_patches: Sequence[Patch], ours: Path, work: Path) -> Path | None:
+    """Apply the user's patches to testbed's tree, as one made there would have it."""
+    shutil.copytree(ours, work)
+    try:
+        for each in user_patches:
+            apply(each, work, exactly=True)
+    except Rejected:
+        return None
+    return work
+
+
+def _does_not_apply(why: Rejected, against: str) -> BuildError:
+    return BuildError(
+        f"the patch {why.patch} does not apply to {against}:\n  "
+        + "\n  ".join(why.reasons),
+        remedy=why.remedy,
+    )
+
+
+def _collides(
+    why: Exception, patches: Sequence[Patch], folder: BuildFolder
+) -> BuildError:
+    paths = why.paths if isinstance(why, Conflict) else ()
+    places = [
+        f"{path}, also changed by "
+        + (", ".join(each.name for each in patches if path in each.touches) or "nobody")
+        for path in paths
+    ]
+    return BuildError(
+        "the patch applies to the source, but changes the same lines as testbed's "
+        "own patches:\n  " + "\n  ".join(places),
+        remedy="make it against a tree that has them: `kernel build` without it leaves "
+        f"one in {folder.tree}",
+    )
 
 
 def _keep_originals(folder: BuildFolder, touched: set[str]) -> None:
@@ -61,43 +126,13 @@ def _keep_originals(folder: BuildFolder, touched: set[str]) -> None:
             write_whole(folder.pristine / path, content, mode=mode)
 
 
-def _lay_out(folder: BuildFolder, touched: set[str], work: Path) -> None:
+def _laid_out(folder: BuildFolder, touched: set[str], work: Path) -> Path:
+    """Copy the source's own version of each touched file into a folder; return it."""
+    work.mkdir()
     for path in touched & _kept(folder.pristine):
         (work / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder.pristine / path, work / path)
-
-
-def _apply(patch: Patch, work: Path, file: Path) -> None:
-    argv = (
-        *("patch", "-p1", "--batch", "--forward", "--no-backup-if-mismatch"),
-        *("--reject-file=-", f"--input={file}"),
-    )
-    try:
-        file.write_bytes(patch.data)
-        done = stream(argv, lambda _line: None, timeout_s=_TIMEOUT_S, cwd=work)
-    finally:
-        file.unlink(missing_ok=True)
-    if done.status != 0:
-        raise BuildError(
-            f"the patch {patch.name} does not apply:\n  {failures(done.output)}",
-            remedy="bring the patch up to this kernel's source, or leave it out",
-        )
-
-
-def failures(output: str) -> str:
-    """Name the kernel files and hunks that patch(1) says it could not apply."""
-    file = "?"
-    found = []
-    for line in output.splitlines():
-        if match := _FILE.match(line):
-            file = match["file"]
-        elif match := _FAILED.match(line):
-            found.append(f"{file}: hunk #{match[1]}, at line {match[2]}")
-        elif any(reason in line for reason in _REFUSED):
-            found.append(f"{file}: {line.strip()}")
-        elif match := re.match(r"\|\+\+\+ (\S+)", line):  # after "can't find file"
-            found.append(f"{match[1]}: this kernel has no such file")
-    return "\n  ".join(found) or output.strip()
+    return work
 
 
 def _kept(folder: Path) -> set[str]:

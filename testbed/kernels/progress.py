@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Phase = Literal["unpack", "copy", "patch", "configure", "compile", "wait", "install"]
+Phase = Literal[
+    "unpack", "copy", "patch", "configure", "compile", "wait", "install", "remove"
+]
 
 _STEP = re.compile(r"  (?:CC|AS|LD|AR)\s+(?:\[\w+\]\s*)?(\S+)")
 

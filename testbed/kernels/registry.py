@@ -7,7 +7,7 @@ from types import MappingProxyType
 import yaml
 
 from testbed.errors import SpecError
-from testbed.spec.kernel import Kernel
+from testbed.spec.kernel import Arch, Kernel
 
 HERE = Path(__file__).parent
 REGISTRY = HERE / "kernels.yaml"
@@ -15,21 +15,23 @@ REGISTRY = HERE / "kernels.yaml"
 _KEYS = ("about", "package", "patches", "configs", "compile_steps")
 
 
-def load_kernels() -> Mapping[str, Kernel]:
+def load_kernels(arch: Arch = Arch.UM) -> Mapping[str, Kernel]:
     """Return every kernel of kernels.yaml by its name, in the file's order."""
-    return parse_kernels(REGISTRY.read_text(encoding="utf-8"), str(REGISTRY))
+    return parse_kernels(REGISTRY.read_text(encoding="utf-8"), str(REGISTRY), arch)
 
 
-def find_kernel(name: str) -> Kernel:
-    """Return the kernel of that name. Raises SpecError, listing the known names."""
-    kernels = load_kernels()
-    if name not in kernels:
-        known = ", ".join(kernels)
-        raise SpecError(f"there is no kernel {name!r}; there are: {known}")
-    return kernels[name]
+def nearest_kernel(version: tuple[int, int], arch: Arch = Arch.UM) -> Kernel:
+    """Return the registered kernel whose patches fit a source of that version best.
+
+    That is the newest one not newer than the source; the oldest if all are.
+    """
+    kernels = load_kernels(arch)
+    versions = {tuple(int(part) for part in name.split(".")): name for name in kernels}
+    below = [each for each in versions if each <= version]
+    return kernels[versions[max(below) if below else min(versions)]]
 
 
-def parse_kernels(text: str, where: str) -> Mapping[str, Kernel]:
+def parse_kernels(text: str, where: str, arch: Arch = Arch.UM) -> Mapping[str, Kernel]:
     """Read a registry. where: names it in errors, which are SpecErrors."""
     try:
         entries = yaml.safe_load(text)
@@ -41,11 +43,11 @@ def parse_kernels(text: str, where: str) -> Mapping[str, Kernel]:
     for name, entry in entries.items():
         if not isinstance(name, str):
             raise SpecError(f"{where}: the name {name!r} needs quotes")
-        kernels[name] = _kernel(name, entry, f"{where}: kernel {name}")
+        kernels[name] = _kernel(name, entry, f"{where}: kernel {name}", arch)
     return MappingProxyType(kernels)
 
 
-def _kernel(name: str, entry: object, where: str) -> Kernel:
+def _kernel(name: str, entry: object, where: str, arch: Arch) -> Kernel:
     if not isinstance(entry, dict):
         raise SpecError(f"{where}: it has to be a mapping")
     unknown = [str(key) for key in entry if key not in _KEYS]
@@ -64,7 +66,11 @@ def _kernel(name: str, entry: object, where: str) -> Kernel:
         package=_text(entry["package"], f"{where}: package"),
         source=None,
         patches=_files(entry["patches"], HERE / "patches", f"{where}: patches"),
-        configs=_files(entry["configs"], HERE / "configs", f"{where}: configs"),
+        configs=(
+            *_files(entry["configs"], HERE / "configs", f"{where}: configs"),
+            HERE / "configs" / f"{arch.value}.config",
+        ),
+        arch=arch,
         compile_steps=steps,
     )
 

@@ -32,6 +32,8 @@ _DOT_SOURCES = (
     *(".rustfmt.toml", ".yamllint"),
 )
 
+_GIT_ENV = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+
 Stamp = tuple[int, int]  # size, mtime_ns
 
 
@@ -40,7 +42,8 @@ class Source:
     """A kernel's source.
 
     label: what it is, for people.  digest: what it is, for comparing.  slug: a folder
-    name of its own.  files: of a tree, what is to be copied.
+    name of its own.  files: of a tree, what is to be copied.  commit: what git calls
+    the state of a tree, "" where it has none.
     """
 
     path: Path
@@ -48,6 +51,7 @@ class Source:
     digest: str
     slug: str
     files: Mapping[str, Stamp] = field(default_factory=dict)
+    commit: str = ""
 
 
 def find_source(kernel: Kernel, apt_sources: Path = APT_SOURCES) -> Source:
@@ -63,7 +67,8 @@ def find_source(kernel: Kernel, apt_sources: Path = APT_SOURCES) -> Source:
     if not path.is_file():
         raise Unavailable(
             f"the source of kernel {kernel.name}, {path}, is not installed",
-            remedy=f"apt-get install {kernel.package}",
+            remedy=f"apt-get install {kernel.package}, or where apt does not have it "
+            "give a tree or a tarball: kernel build --source",
         )
     version = _package_version(kernel.package)
     label = f"{kernel.package} {version or _tarball_sha256(path)}"
@@ -72,6 +77,8 @@ def find_source(kernel: Kernel, apt_sources: Path = APT_SOURCES) -> Source:
 
 def _user_source(given: Path) -> Source:
     path = given.expanduser().resolve()
+    if not path.exists():
+        raise SpecError(f"there is no kernel tree or tarball {given}")
     slug = f"{path.name}-{sha256(os.fsencode(path))[:12]}"
     if path.is_file():
         digest = _tarball_sha256(path)
@@ -83,9 +90,22 @@ def _user_source(given: Path) -> Source:
         )
     files = dict(sorted(list_tree(path)))
     digest = sha256(json.dumps(files).encode(errors="surrogateescape"))
-    commit = _git_commit(path)
+    commit = _git_describe(path)
     label = f"{path}{commit and f' git {commit}'} files {digest[:12]}"
-    return Source(path=path, label=label, digest=digest, slug=slug, files=files)
+    return Source(
+        path=path, label=label, digest=digest, slug=slug, files=files, commit=commit
+    )
+
+
+def linux_version(source: Path) -> tuple[int, int] | None:
+    """Return the version of a tree, or the one that a tarball's name tells, if any."""
+    makefile = source.expanduser() / "Makefile"
+    if makefile.is_file():
+        text = makefile.read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^VERSION = (\d+)\nPATCHLEVEL = (\d+)$", text, re.M)
+    else:
+        found = re.search(r"(?:^|\D)(\d+)\.(\d+)", source.name)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def is_kernel_tree(path: Path) -> bool:
@@ -134,12 +154,18 @@ def _package_version(package: str) -> str:
     return version if status == "installed" else ""
 
 
-def _git_commit(tree: Path) -> str:
-    """Return the short commit a git tree stands on, or "" when there is none."""
-    argv = ("git", "-C", str(tree), "rev-parse", "--short=12", "HEAD")
+def _git_describe(tree: Path) -> str:
+    """Return what `git describe` says of a tree, "-dirty" and all, or ""."""
+    argv = (
+        *("git", "-C", str(tree), "describe", "--always", "--tags"),
+        *("--abbrev=12", "--dirty"),
+    )
     try:
         return (
-            run(argv, timeout_s=_TIMEOUT_S).strip() if (tree / ".git").exists() else ""
+            # Or it might write what it learns into the user's index.
+            run(argv, timeout_s=_TIMEOUT_S, env=_GIT_ENV).strip()
+            if (tree / ".git").exists()
+            else ""
         )
     except (CommandError, Unavailable):
         return ""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from testbed.errors import BuildError, CommandError, Unavailable
 from testbed.process import missing_programs, run
+from testbed.spec.kernel import Arch
 
 _TIMEOUT_S = 30.0
 
@@ -33,17 +34,19 @@ def compiler_version() -> str:
     return run(("gcc", "--version"), timeout_s=_TIMEOUT_S).splitlines()[0]
 
 
-def require_tools() -> None:
+def require_tools(arch: Arch = Arch.UM) -> None:
     """Raise one Unavailable that names everything this host lacks, if it does."""
     machine = os.uname().machine
     if machine != "x86_64":
         raise Unavailable(
-            f"User-Mode Linux runs on x86-64; this host is {machine}",
+            f"kernels are built for x86-64, on x86-64; this host is {machine}",
             remedy="use another machine (qemu or host), or another computer",
         )
     missing = missing_programs(PACKAGES)
     if "gcc" not in missing and not _links_statically():
         missing["libc.a"] = "libc6-dev"
+    if arch is Arch.X86_64 and not Path("/usr/include/libelf.h").exists():
+        missing["libelf.h"] = "libelf-dev"  # objtool wants it
     if missing:
         raise Unavailable(
             f"a kernel build needs {', '.join(missing)}",

@@ -5,6 +5,7 @@ must see a file that was replaced by an older one.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -38,6 +39,16 @@ def bring(source: Source, folder: BuildFolder, on_progress: OnProgress) -> None:
         _start_over(folder)
         _unpack(source, folder, on_progress)
         write_whole(folder.source_note, source.digest.encode())
+
+
+def release(folder: BuildFolder) -> str:
+    """Return the version that the source's Makefile gives, such as 6.12.117."""
+    text = folder.original("Makefile").read_text(encoding="utf-8", errors="replace")
+    parts = [
+        match[1] if (match := re.search(rf"^{name} =[ \t]*(\S+)$", text, re.M)) else ""
+        for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
+    ]
+    return ".".join(part for part in parts[:3] if part) + parts[3]
 
 
 def _start_over(folder: BuildFolder) -> None:

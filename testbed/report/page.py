@@ -17,6 +17,7 @@ from testbed.measured import MeasuredRun
 from testbed.ratio import Ratio
 from testbed.report.figures import Figure, figures
 from testbed.report.grid import Grid
+from testbed.report.kernels import flat, kernel_grid, kernel_lines
 from testbed.report.matching import (
     attribution_grid,
     divergence_grid,
@@ -87,6 +88,8 @@ class Section:
     commands: tuple[str, ...]
     ran_on: tuple[str, ...]
     kernels: Grid
+    compared: Grid | None
+    compared_lines: tuple[str, ...]
     runs: Grid
     settings: Grid
     metrics: tuple[Grid, ...]
@@ -127,6 +130,8 @@ def _section(at: int, result: Result) -> Section:
         commands=tuple(dict.fromkeys(run.command for run in result.stored())),
         ran_on=tuple(ran_on(result)),
         kernels=_kernels(result.stored()),
+        compared=kernel_grid(result),
+        compared_lines=tuple(kernel_lines(result)),
         runs=_runs(result.stored()),
         settings=_settings(result.experiment),
         metrics=tuple(_metrics(firsts)),
@@ -190,7 +195,10 @@ def _kernels(runs: Sequence[Run]) -> Grid:
     for run in runs:
         ran.setdefault(_identity(run), []).append(run.variant)
     names = [listed(tuple(dict.fromkeys(variants))) for variants in ran.values()]
-    labels = ("release", "name", "build id", "patches", ".config sha256", "source")
+    labels = (
+        *("release", "name", "commit", "build id", "patches", ".config sha256"),
+        "source",
+    )
     return Grid(
         title="Kernel and machine",
         head=("of", *names),
@@ -202,7 +210,7 @@ def _identity(run: Run) -> tuple[str, ...]:
     kernel = run.kernel
     patches = "\n".join(kernel.patches) or "none"
     return (
-        *(kernel.release, kernel.name, kernel.build_id, patches),
+        *(kernel.release, kernel.name, kernel.commit or "-", kernel.build_id, patches),
         *(kernel.config_sha256, kernel.source, kernel.compiler),
         *(run.machine, run.clock),
     )
@@ -227,7 +235,7 @@ def _runs(runs: Sequence[Run]) -> Grid:
 
 def _settings(experiment: Experiment) -> Grid:
     """Return what differs between the variants, as they were asked for."""
-    every = [dict(_flat(encode(each), ())) for each in experiment.variants]
+    every = [dict(flat(encode(each))) for each in experiment.variants]
     names = dict.fromkeys(name for flat in every for name in flat)
     rows = [(name, *(flat.get(name, "-") for flat in every)) for name in names]
     return Grid(
@@ -235,14 +243,6 @@ def _settings(experiment: Experiment) -> Grid:
         head=("setting", *(each.name for each in experiment.variants)),
         rows=tuple(row for row in rows if row[0] != "name" and len(set(row[1:])) > 1),
     )
-
-
-def _flat(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
-            yield from _flat(each, (*path, str(name)))
-    else:
-        yield ".".join(path), json.dumps(value, ensure_ascii=False).strip('"')
 
 
 def _metrics(firsts: Sequence[MeasuredRun]) -> Iterator[Grid]:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from testbed.ratio import Ratio
 from testbed.report.grid import Grid
+from testbed.report.kernels import kernel_grid, kernel_lines
 from testbed.report.matching import (
     attribution_grid,
     divergence_lines,
@@ -66,6 +67,14 @@ def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
         yield Text(result.experiment.name, "bold")
         yield from _reasons(result.verdicts)
         yield Text(summary(result), style="bold")
+        yield from _compared(result)
+
+
+def _compared(result: Result) -> Iterator[RenderableType]:
+    """Hold kernels against each other, where the variants have several."""
+    yield from (Text(line) for line in kernel_lines(result))
+    if grid := kernel_grid(result):
+        yield _grid(grid)
 
 
 def _result(result: Result) -> Iterator[RenderableType]:
@@ -75,6 +84,7 @@ def _result(result: Result) -> Iterator[RenderableType]:
         yield _claims(result.verdicts)
         yield from _reasons(result.verdicts)
     yield Text(summary(result), style="bold")
+    yield from _compared(result)
     if result.runs:
         packets = _packets(result)
         if packets.row_count:

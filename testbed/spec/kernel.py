@@ -1,7 +1,15 @@
 """Kernels as data: what to build, and what was built."""
 
+import enum
 from dataclasses import dataclass
 from pathlib import Path
+
+
+class Arch(enum.Enum):
+    """What a kernel is built for: the value is kbuild's ARCH."""
+
+    UM = "um"
+    X86_64 = "x86_64"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -9,8 +17,10 @@ class Kernel:
     """A kernel that can be asked for by name.
 
     package: the apt package that ships its source tarball below /usr/src.  source: a
-    tree or tarball given by the user instead.  patches, configs: file paths, applied
-    in order.  compile_steps: how many files make builds from nothing (for progress).
+    tree or tarball given by the user instead.  patches: testbed's own, user_patches:
+    what is on top of the source beside them; configs: fragments; all file paths,
+    applied in order.  compile_steps: how many files make builds from nothing (for
+    progress).
     """
 
     name: str
@@ -19,6 +29,8 @@ class Kernel:
     source: Path | None
     patches: tuple[Path, ...]
     configs: tuple[Path, ...]
+    user_patches: tuple[Path, ...] = ()
+    arch: Arch = Arch.UM
     compile_steps: int = 1250
 
 
@@ -27,9 +39,10 @@ class KernelIdentity:
     """Which kernel ran; stored in every run.
 
     release: `uname -r`.  build_id: the GNU build id note, hex.  config_sha256: of the
-    resolved .config.  patches: "name sha256[:12]" in the order applied.  source:
-    package and version, or path and content hash.  compiler: first line of
-    `gcc --version`.
+    resolved .config.  patches: "name sha256[:12]" in the order given, testbed's own
+    first.  source: package and version, or path and content hash.  compiler: first
+    line of `gcc --version`.  commit: what `git describe` says of a source in git, or
+    "".  arch: what it was built for, "um" or "x86_64".
     """
 
     name: str
@@ -39,11 +52,16 @@ class KernelIdentity:
     patches: tuple[str, ...]
     source: str
     compiler: str
+    commit: str = ""
+    arch: str = Arch.UM.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltKernel:
-    """An executable User-Mode Linux kernel in the cache, and which kernel it is."""
+    """A kernel in the cache, and which it is.
+
+    image: a User-Mode Linux executable, or a bzImage; identity.arch tells.
+    """
 
     image: Path
     identity: KernelIdentity

@@ -10,9 +10,13 @@ from testbed.kernels import build, cache
 from testbed.kernels.build import cached, ensure, gather
 from testbed.kernels.progress import Progress
 from testbed.kernels.tools import require_tools
-from testbed.spec.kernel import Kernel
+from testbed.spec.kernel import Arch, Kernel
 
 MAKEFILE = """
+VERSION = 9
+PATCHLEVEL = 1
+SUBLEVEL = 2
+EXTRAVERSION = -rc3
 allnoconfig:
 \t@cp $(KCONFIG_ALLCONFIG) $(O)/.config
 \t@test ! -e refuse || : > $(O)/.config
@@ -103,6 +107,63 @@ def test_the_key_changes_with_each_ingredient_and_only_then(
 
     assert same == keys[0]
     assert len(set(keys)) == len(keys) == 6
+
+
+def test_a_users_patch_that_fails_names_the_kernel_it_was_tried_on(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.patch"
+    wrong.write_text(DIFF.replace("-one", "-nowhere"))
+    mine = dataclasses.replace(kernel, user_patches=(wrong,))
+
+    with pytest.raises(BuildError) as caught:
+        ensure(mine, ignore)
+
+    told = f"wrong.patch does not apply to Linux 9.1.2-rc3 ({tmp_path}/linux files "
+    assert told in str(caught.value)
+    assert "net/tcp.c: hunk #1, at line 1" in str(caught.value)
+
+
+def test_the_same_source_is_built_for_two_architectures_side_by_side(
+    kernel: Kernel, cache_home: Path
+) -> None:
+    makefile = kernel.source / "Makefile" if kernel.source else Path()
+    text = makefile.read_text()
+    boot = "$(O)/arch/x86/boot"
+    makefile.write_text(
+        text
+        + f"bzImage: linux\n\t@mkdir -p {boot}; cp $(O)/linux {boot}/bzImage\n"
+        + "\t@cp $(O)/linux $(O)/vmlinux\n"
+    )
+
+    um = ensure(kernel, ignore)
+    image = ensure(dataclasses.replace(kernel, arch=Arch.X86_64), ignore)
+
+    assert image.image.name == "bzImage"
+    assert image.identity.arch == "x86_64"
+    assert um == cached(kernel)
+    (folder,) = cache_home.glob("build/*")
+    assert (folder / "tree" / ".out" / "linux").exists()
+    assert (folder / "tree" / ".out-x86_64" / "linux").exists()
+
+
+def test_the_cache_keeps_below_its_limit_and_says_so(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    first = ensure(kernel, ignore)
+    (tmp_path / "a.patch").write_text(DIFF.replace("two", "three"))
+    told: list[str] = []
+
+    def watch(progress: Progress) -> None:
+        if progress.phase == "remove":
+            told.append(progress.detail)
+
+    second = ensure(kernel, watch, 1)
+
+    assert cache.list_built() == (second,)
+    assert not first.image.exists()
+    assert told[0].startswith("kernel k, used least recently: the cache has a limit of")
+    assert told[1].startswith("nothing more can go")
 
 
 def test_the_order_of_patches_is_part_of_the_key(

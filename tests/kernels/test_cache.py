@@ -1,28 +1,20 @@
+import json
 from pathlib import Path
 
 import pytest
+from keeping import put, recipe
 
-from testbed.kernels.cache import cache_dir, find, install, list_built
-from testbed.spec.kernel import BuiltKernel, KernelIdentity
-
-
-def identity(name: str) -> KernelIdentity:
-    return KernelIdentity(
-        name=name,
-        release="1.0",
-        build_id="ab",
-        config_sha256="cd",
-        patches=("p ef",),
-        source="s 1",
-        compiler="gcc",
-    )
-
-
-def put(key: str, tmp_path: Path, name: str = "k") -> BuiltKernel:
-    image, config = tmp_path / "image", tmp_path / "config"
-    image.write_bytes(b"ELF")
-    config.write_text("CONFIG_A=y\n")
-    return install(key, image=image, config=config, identity=identity(name))
+from testbed.errors import Unavailable
+from testbed.kernels.cache import (
+    cache_dir,
+    entries,
+    find,
+    list_built,
+    newest,
+    remove,
+    using,
+)
+from testbed.spec.kernel import Arch
 
 
 def test_the_cache_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +31,7 @@ def test_an_installed_kernel_is_found_whole(tmp_path: Path, cache_home: Path) ->
     assert find("key") == built
     assert built.image == cache_home / "kernels" / "key" / "linux"
     assert sorted(path.name for path in built.image.parent.iterdir()) == [
-        *("config", "kernel.json", "linux"),
+        *("config", "kernel.json", "linux", "used"),
     ]
 
 
@@ -96,3 +88,72 @@ def test_built_kernels_are_listed_by_name(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cache_home")
 def test_an_empty_cache_lists_nothing() -> None:
     assert list_built() == ()
+
+
+def test_a_kernel_keeps_what_it_was_made_of(tmp_path: Path, cache_home: Path) -> None:
+    for folder, text in (("a", "one"), ("b", "two")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.patch").write_text(text)
+    mine = recipe(
+        "mine",
+        source=tmp_path,
+        package=None,
+        user_patches=(tmp_path / "a" / "x.patch", tmp_path / "b" / "x.patch"),
+    )
+
+    put("key", tmp_path, "mine", mine)
+    (tmp_path / "a" / "x.patch").unlink()
+
+    (entry,) = entries()
+    assert entry.recipe is not None
+    assert entry.recipe.source == tmp_path
+    assert [path.name for path in entry.recipe.user_patches] == ["x.patch", "x.patch"]
+    assert [path.read_text() for path in entry.recipe.user_patches] == ["one", "two"]
+    assert all(path.is_relative_to(cache_home) for path in entry.recipe.user_patches)
+
+
+@pytest.mark.usefixtures("cache_home")
+def test_a_kernel_of_before_recipes_were_kept_is_still_found(tmp_path: Path) -> None:
+    built = put("key", tmp_path)
+    about = built.image.parent / "kernel.json"
+    told = json.loads(about.read_text())
+    del told["recipe"], told["identity"]["arch"], told["identity"]["commit"]
+    about.write_text(json.dumps(told))
+
+    assert find("key") == built
+    assert entries()[0].recipe is None
+
+
+@pytest.mark.usefixtures("cache_home")
+def test_one_name_may_be_built_for_two_architectures(tmp_path: Path) -> None:
+    put("1", tmp_path)
+    put("2", tmp_path, made_of=recipe("k", arch=Arch.X86_64))
+
+    um, x86 = newest("k"), newest("k", Arch.X86_64)
+
+    assert um is not None
+    assert um.built.image.name == "linux"
+    assert x86 is not None
+    assert x86.built.image.name == "bzImage"
+
+
+@pytest.mark.usefixtures("cache_home")
+def test_a_kernel_in_use_is_not_removed(tmp_path: Path) -> None:
+    built = put("key", tmp_path)
+
+    with using([built]), using([built]):
+        assert not remove(built.image.parent)
+        assert built.image.exists()
+
+    assert remove(built.image.parent)
+    assert not built.image.parent.exists()
+    assert list_built() == ()
+
+
+@pytest.mark.usefixtures("cache_home")
+def test_a_kernel_that_was_removed_cannot_be_used(tmp_path: Path) -> None:
+    built = put("key", tmp_path)
+    remove(built.image.parent)
+
+    with pytest.raises(Unavailable, match="removed"), using([built]):
+        pytest.fail("it was used")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.errors import SpecError
-from testbed.kernels.patches import read_patch, touched_files
+from testbed.kernels.patches import read_patches, touched_files
 
 DIFF = """Subject: a change
 
@@ -78,23 +78,42 @@ def test_any_text_is_a_diff_or_a_spec_error(text: str) -> None:
 
 def test_a_missing_patch_file_is_a_spec_error(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot read the patch"):
-        read_patch(tmp_path / "none.patch")
+        read_patches(tmp_path / "none.patch")
 
 
-def test_a_mailed_diff_is_decoded(tmp_path: Path) -> None:
-    head = "From a@b Mon Sep 17 00:00:00 2001\nSubject: x\n"
-    quoted = head + "Content-Transfer-Encoding: quoted-printable\n\n"
-    encoded = head + "Content-Transfer-Encoding: base64\n\n"
-    path = tmp_path / "two.mbox"
-    path.write_text(
-        quoted
-        + DIFF.replace("three", "t=3Dhree")
-        + "\n"
-        + encoded
-        + base64.encodebytes(DIFF.replace("tcp.c", "udp.c").encode()).decode()
+def test_a_diff_is_one_patch_named_after_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "my.patch"
+    path.write_text(DIFF.removeprefix("Subject: a change\n"))
+
+    (patch,) = read_patches(path)
+
+    assert patch.name == "my.patch"
+    assert patch.data == path.read_bytes()
+
+
+def test_each_mail_of_a_series_is_a_patch_named_after_its_subject(
+    tmp_path: Path,
+) -> None:
+    mails = (
+        f"From a@b Mon Sep 17 00:00:00 2001\nSubject: [PATCH net-next {at}/2] {what}\n"
+        f"Content-Transfer-Encoding: {coding}\n\n{body}\n"
+        for at, what, coding, body in (
+            (
+                2,
+                "udp too",
+                "base64",
+                base64.encodebytes(DIFF.replace("tcp.c", "udp.c").encode()).decode(),
+            ),
+            (1, "tcp first", "quoted-printable", DIFF.replace("three", "t=3Dhree")),
+        )
     )
+    path = tmp_path / "two.mbox"
+    path.write_text("".join(mails))
 
-    patch = read_patch(path)
+    first, second = read_patches(path)
 
-    assert patch.touches == ("net/tcp.c", "net/udp.c")
-    assert b"+t=hree" in patch.data
+    assert first.name == "two.mbox 1/2 tcp first"
+    assert first.touches == ("net/tcp.c",)
+    assert b"+t=hree" in first.data
+    assert second.name == "two.mbox 2/2 udp too"
+    assert second.touches == ("net/udp.c",)

@@ -94,15 +94,109 @@ def test_a_file_made_by_a_patch_goes_with_it(folder: BuildFolder) -> None:
     assert not (folder.tree / "net/new.c").exists()
 
 
-def test_a_failing_hunk_names_patch_file_and_hunk(folder: BuildFolder) -> None:
-    wrong = patch(
-        "wrong.patch",
-        "--- a/net/tcp.c\n+++ b/net/tcp.c\n@@ -7,3 +7,3 @@\n not\n-in\n+the\n file\n",
+WRONG = patch(
+    "wrong.patch",
+    "--- a/net/tcp.c\n+++ b/net/tcp.c\n@@ -7,3 +7,3 @@\n not\n-in\n+the\n file\n",
+)
+
+
+def test_a_users_patch_and_testbeds_own_add_up(folder: BuildFolder) -> None:
+    sync(folder, [TCP], [TCP_TOO, MAKE])
+
+    assert "faster\n" in (folder.tree / "net/tcp.c").read_text()
+    assert "safer\n" in (folder.tree / "net/tcp.c").read_text()
+    assert "other\n" in (folder.tree / "Makefile").read_text()
+
+
+def test_a_users_patch_is_made_against_the_source(folder: BuildFolder) -> None:
+    """Its context is the source's, though a patch of testbed's changes that."""
+    beside = edit("net/tcp.c", 7, "mine")  # its context has line 6, and so has TCP's
+
+    sync(folder, [edit("net/tcp.c", 5, "ours")], [beside])
+
+    text = (folder.tree / "net/tcp.c").read_text()
+    assert "ours\nnet/tcp.c line 6\nmine\n" in text
+
+
+def test_a_users_patch_may_be_made_against_testbeds_tree(folder: BuildFolder) -> None:
+    on_top = patch(
+        "on-top.patch",
+        "--- a/net/tcp.c\n+++ b/net/tcp.c\n@@ -4,3 +4,3 @@\n net/tcp.c line 4\n"
+        "-faster\n+fastest\n net/tcp.c line 6\n",
     )
+
+    sync(folder, [TCP], [on_top])
+
+    assert "fastest\n" in (folder.tree / "net/tcp.c").read_text()
+
+
+def test_users_patches_go_one_on_the_other(folder: BuildFolder) -> None:
+    again = patch(
+        "again.patch",
+        "--- a/net/new.c\n+++ b/net/new.c\n@@ -1 +1 @@\n-int x;\n+int y;\n",
+    )
+
+    sync(folder, [TCP], [NEW, again])
+    assert (folder.tree / "net/new.c").read_text() == "int y;\n"
+
+    sync(folder, [TCP])
+    assert not (folder.tree / "net/new.c").exists()
+
+
+def test_a_collision_names_the_patch_of_testbeds_that_it_is_with(
+    folder: BuildFolder,
+) -> None:
     before = snapshot(folder.tree)
 
     with pytest.raises(BuildError) as caught:
-        sync(folder, [TCP, wrong])
+        sync(folder, [TCP, MAKE], [edit("net/tcp.c", 5, "slower")])
+
+    told = str(caught.value)
+    assert "net/tcp.c, also changed by faster.patch\n" in told
+    assert f"leaves one in {folder.tree}" in told
+    assert snapshot(folder.tree) == before
+
+
+def test_a_users_patch_that_fails_says_against_what(folder: BuildFolder) -> None:
+    with pytest.raises(BuildError) as caught:
+        sync(folder, [TCP], [MAKE, WRONG], "Linux 6.12.1 (/my/tree git abc)")
+
+    told = str(caught.value)
+    assert "wrong.patch does not apply to Linux 6.12.1 (/my/tree git abc)" in told
+    assert "net/tcp.c: hunk #1, at line 7" in told
+    assert "to fix it: bring it up to this source" in told
+
+
+def test_a_users_patch_never_goes_in_by_a_guess(folder: BuildFolder) -> None:
+    text = (folder.tree / "net/tcp.c").read_text()
+    (folder.tree / "net/tcp.c").write_text(text.replace("line 4\n", "line four\n"))
+    before = snapshot(folder.tree)
+
+    with pytest.raises(BuildError, match="takes it with a fuzz of 2"):
+        sync(folder, [], [TCP])
+
+    assert snapshot(folder.tree) == before
+
+
+@pytest.mark.parametrize(
+    ("user_patches", "remedy"),
+    [
+        pytest.param([TCP, TCP], "the source has that change already", id="twice"),
+        pytest.param([edit("net/udp.c", 5, "x")], "by --source", id="other-tree"),
+    ],
+)
+def test_what_would_help_depends_on_why_it_failed(
+    user_patches: list[Patch], remedy: str, folder: BuildFolder
+) -> None:
+    with pytest.raises(BuildError, match=remedy):
+        sync(folder, [], user_patches)
+
+
+def test_a_failing_hunk_names_patch_file_and_hunk(folder: BuildFolder) -> None:
+    before = snapshot(folder.tree)
+
+    with pytest.raises(BuildError) as caught:
+        sync(folder, [TCP, WRONG])
 
     assert "wrong.patch does not apply" in str(caught.value)
     assert "net/tcp.c: hunk #1, at line 7" in str(caught.value)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from testbed.kernels.registry import find_kernel
 from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Outcome
 from testbed.machine.uml import UmlMachine
@@ -19,7 +18,7 @@ CHECKOUT = Path(__file__).parent.parent.parent
 @pytest.fixture(scope="session")
 def kernel() -> BuiltKernel:
     """Return the registered 6.12 kernel, built now if it never was."""
-    return resolve(find_kernel("6.12").name, lambda _told: None)
+    return resolve("6.12", lambda _told: None)
 
 
 @pytest.fixture
