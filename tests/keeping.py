@@ -3,20 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+from builders import IDENTITY
+
 from testbed.kernels.cache import install
 from testbed.spec.kernel import BuiltKernel, Kernel, KernelIdentity
-
-
-def identity(name: str) -> KernelIdentity:
-    return KernelIdentity(
-        name=name,
-        release="1.0",
-        build_id="ab",
-        config_sha256="cd",
-        patches=("p ef",),
-        source="s 1",
-        compiler="gcc",
-    )
 
 
 def recipe(name: str, **given: object) -> Kernel:
@@ -31,8 +21,13 @@ def recipe(name: str, **given: object) -> Kernel:
 
 
 def put(
-    key: str, tmp_path: Path, name: str = "k", made_of: Kernel | None = None
+    key: str,
+    tmp_path: Path,
+    name: str = "k",
+    made_of: Kernel | None = None,
+    identity: KernelIdentity = IDENTITY,
 ) -> BuiltKernel:
+    """Put a kernel into the cache, named after what it is made of, if that is given."""
     image, config = tmp_path / "image", tmp_path / "config"
     image.write_bytes(b"ELF")
     config.write_text("CONFIG_A=y\n")
@@ -41,6 +36,6 @@ def put(
         key,
         image=image,
         config=config,
-        identity=replace(identity(name), arch=made_of.arch.value),
+        identity=replace(identity, name=made_of.name, arch=made_of.arch.value),
         recipe=made_of,
     )

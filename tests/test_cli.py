@@ -1,20 +1,25 @@
 """The command line: what it prints where, and its exit codes."""
 
+import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import BUILT, a_claim, an_experiment
+from builders import BUILT, IDENTITY, a_claim, an_experiment
 from fakes import FakeMachine
+from keeping import put, recipe
 
 from testbed import cli
 from testbed.cli import main
 from testbed.errors import Unavailable
+from testbed.kernel_verbs import add_kernel, recipe_of
+from testbed.kernels.cache import list_built
 from testbed.pipeline import Plan, record
 from testbed.progress import ConsoleWatch, watching
 from testbed.spec.experiment import Experiment
@@ -116,6 +121,36 @@ def test_several_runs_are_reported_on_one_page(stored, tmp_path, capsys) -> None
         ),
         pytest.param(
             ["run", "--kernel", "9.99"], 2, "there is no kernel '9.99'", id="kernel"
+        ),
+        pytest.param(
+            ["run", "--kernel", "before=6.12", "--kernel", "aftr=6.1"],
+            2,
+            "has no variant 'aftr'; it has before, after",
+            id="variant-of-a-kernel",
+        ),
+        pytest.param(
+            ["run", "--kernel", "6.12+none.patch"],
+            2,
+            "'none.patch' is no patch file",
+            id="patch",
+        ),
+        pytest.param(
+            ["kernel", "build", "--source", "/nowhere"],
+            2,
+            "there is no kernel tree or tarball /nowhere",
+            id="source",
+        ),
+        pytest.param(
+            ["kernel", "build", "--cache-limit", "much"],
+            2,
+            "--cache-limit: 'much' is not a size",
+            id="cache-limit",
+        ),
+        pytest.param(
+            ["kernel", "remove", "mine"],
+            2,
+            "there is no 'mine' in the cache",
+            id="gone",
         ),
         pytest.param(
             ["model", "refine-tso-autosizing", "--variant", "x"],
@@ -251,6 +286,64 @@ def test_kernel_list_needs_nothing_built(tmp_path, monkeypatch, capsys) -> None:
 
     assert main(["kernel", "list"]) == 0
     assert "(not built)" in capsys.readouterr().out
+
+
+def test_kernel_list_shows_what_a_kernel_is_made_of_and_the_cache(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TESTBED_CACHE_LIMIT", "3GB")
+    (tmp_path / "my.patch").write_text("")
+    made_of = recipe("mine", user_patches=(tmp_path / "my.patch",))
+    named = replace(
+        IDENTITY, name="mine", patches=("ours 12", "my.patch 34"), commit="v6.12-3-gabc"
+    )
+    put("key", tmp_path, identity=named, made_of=made_of)
+
+    assert main(["kernel", "list"]) == 0
+
+    shown = capsys.readouterr().out
+    (line,) = (each for each in shown.splitlines() if each.startswith("mine"))
+    row = line.split("  ")
+    assert [each.strip() for each in row if each][:6] == [
+        *("mine", "6.12.117", "um", "v6.12-3-gabc", "1 and my.patch", "cdcdcdcdcdcd"),
+    ]
+    assert " MB of 3.0 GB (TESTBED_CACHE_LIMIT, or kernel build" in shown
+
+
+def test_kernel_remove_says_what_went(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    put("key", tmp_path, "mine")
+
+    assert main(["kernel", "remove", "mine"]) == 0
+
+    assert capsys.readouterr().out == "removed the kernel mine, 0.0 MB\n"
+    assert list_built() == ()
+
+
+@pytest.mark.parametrize(
+    ("argv", "name", "files"),
+    [
+        pytest.param([], "6.12", [], id="nothing"),
+        pytest.param(["6.1", "--name", "x"], "x", [], id="name"),
+        pytest.param(
+            ["--patch", "a", "--patch", "b"], "6.12+a+b", ["a", "b"], id="two"
+        ),
+        pytest.param(["--source", "linux-7.4.tar.xz"], "7.3", [], id="tarball"),
+        pytest.param(["--source", "net-next"], "6.12", [], id="unknown-version"),
+    ],
+)
+def test_a_kernel_to_build_is_named_after_what_is_in_it(
+    argv, name, files, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser = argparse.ArgumentParser()
+    add_kernel(parser)
+
+    kernel = recipe_of(parser.parse_args(["build", *argv]))
+
+    assert kernel.name == name
+    assert [path.name for path in kernel.user_patches] == files
 
 
 def test_a_pipe_gets_plain_lines_of_progress(capsys) -> None:

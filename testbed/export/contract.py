@@ -6,6 +6,7 @@ from typing import Any
 from testbed.measured import MeasuredRun
 from testbed.model.match import Divergence, Match
 from testbed.predicted import Counted, Predicted, Unreached
+from testbed.report.kernels import also_differ, kernels_differ
 from testbed.report.result import Result
 from testbed.spec.codec import encode
 from testbed.trace.measurement import Measurement
@@ -28,7 +29,21 @@ def results_json(results: Sequence[Result]) -> dict[str, Any]:
             for result in results
             for verdict in result.verdicts
         ],
+        "kernel_comparisons": comparisons_json(results),
     }
+
+
+def comparisons_json(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return, of each experiment run on several kernels, what else differed."""
+    return [
+        {
+            "experiment": result.experiment.name,
+            "kernel_alone": not also_differ(result),
+            "also_differ": list(also_differ(result)),
+        }
+        for result in results
+        if kernels_differ(result)
+    ]
 
 
 def run_json(measured: MeasuredRun) -> dict[str, Any]:

@@ -86,6 +86,11 @@ class BuildFolder:
         return self.root / "used"
 
     @property
+    def size_note(self) -> Path:
+        """How many bytes of disk all of it took, measured after a whole build."""
+        return self.root / "bytes"
+
+    @property
     def _suffix(self) -> str:
         return "" if self.arch is Arch.UM else f"-{self.arch.value}"
 

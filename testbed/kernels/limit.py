@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.errors import PlacedError, SpecError, Unavailable
-from testbed.files import disk_bytes, free_to_change, remove
+from testbed.files import (
+    disk_bytes,
+    free_to_change,
+    read_or_none,
+    remove,
+    write_whole,
+)
 from testbed.kernels import cache
+from testbed.kernels.folder import BuildFolder
 from testbed.units import parse_size
 from testbed.user import cache_dir
 
@@ -67,7 +74,7 @@ def items() -> tuple[Item, ...]:
             kind="build folder",
             name=root.name,
             path=root,
-            size=disk_bytes(root),
+            size=_folder_bytes(root),
             used_ns=_used_ns(root),
         )
         for root in sorted(builds_dir().glob("*"))
@@ -130,6 +137,19 @@ def builds_dir() -> Path:
     return cache_dir() / "build"
 
 
+def _folder_bytes(root: Path) -> int:
+    """Return what a build folder takes, measured again only after a whole build.
+
+    There are 90,000 files in it, and what one rebuild changes is not worth the time.
+    """
+    note = BuildFolder(root=root).size_note
+    known = read_or_none(note)
+    if known is None:
+        known = str(disk_bytes(root)).encode()
+        write_whole(note, known)
+    return int(known)
+
+
 def _used_ns(root: Path) -> int:
-    note = root / "used"
+    note = BuildFolder(root=root).used_note
     return (note if note.exists() else root).stat().st_mtime_ns

@@ -94,6 +94,7 @@ def compile_kernel(
         if done.status != 0:
             raise _failed("compiled", folder, done)
     if already == 0:
+        folder.size_note.unlink(missing_ok=True)
         write_whole(folder.steps_note, str(counter.done).encode())
     counter.finish(TARGETS[folder.arch])
     if folder.arch is Arch.X86_64:

@@ -33,16 +33,27 @@ _COMPARED = (
 )
 
 
+def kernels_differ(result: Result) -> bool:
+    """Tell whether the variants ran on more than one kernel."""
+    return len({run.kernel.name for run in result.stored()}) > 1
+
+
+def also_differ(result: Result) -> Sequence[str]:
+    """Name every setting and condition that differs between the variants too."""
+    settings = _settings_that_differ(result.experiment)
+    return (*settings, *_conditions(result.stored()))
+
+
 def kernel_lines(result: Result) -> Sequence[str]:
     """Say whether the variants differ in their kernel alone, in what, and in what not.
 
     Nothing where they have one kernel.
     """
-    runs = _first_runs(result)
-    if len({run.kernel.name for run in runs}) < 2:  # noqa: PLR2004
+    if not kernels_differ(result):
         return ()
-    more = [*_settings_that_differ(result.experiment), *_conditions(result.stored())]
-    return (*_alone_or_not(more), *_kernel_difference(runs, alone=not more))
+    more = also_differ(result)
+    difference = _kernel_difference(_first_runs(result), alone=not more)
+    return (*_alone_or_not(more), *difference)
 
 
 def kernel_grid(result: Result) -> Grid | None:
@@ -50,8 +61,7 @@ def kernel_grid(result: Result) -> Grid | None:
 
     A mean over a variant's repeats, and how far it is from the first variant's.
     """
-    runs = _first_runs(result)
-    if len({run.kernel.name for run in runs}) < 2:  # noqa: PLR2004
+    if not kernels_differ(result) or not result.runs:
         return None
     first, *others = result.variants()
     heads = (f"{name}:\n{part}" for name in others for part in ("", f"to {first}"))
@@ -115,9 +125,10 @@ def _kernel_difference(runs: Sequence[Run], *, alone: bool) -> Iterator[str]:
     ]
     for run in runs:
         own = [each for each in run.kernel.patches if each not in common]
-        told = listed(own) if own else "nothing else"
-        release = f"{run.kernel.release}, " if "release" in differ else ""
-        yield f"  {run.variant}: {run.kernel.name}: {release}beyond the rest {told}"
+        told = [run.kernel.name]
+        told += [run.kernel.release] if "release" in differ else []
+        told += [f"with {listed(own)}"] if own else []
+        yield f"  {run.variant}: {', '.join(told)}"
     if differ:
         yield f"  not the same: {listed(differ)}"
     same = [label for label in _PARTS.values() if label not in differ]

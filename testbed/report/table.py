@@ -56,16 +56,19 @@ def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
     for result in results:
         yield from _heading(result)
         yield from (Text(void(run), "bold red") for run in result.voids)
+    claiming = [result for result in results if result.verdicts]
     table = _claims_table()
-    for result in results:
+    for result in claiming:
         table.add_section()
         table.add_row(Text(result.experiment.name, "bold"))
         for verdict in result.verdicts:
             _add_claim(table, verdict)
-    yield table
+    if claiming:
+        yield table
     for result in results:
         yield Text(result.experiment.name, "bold")
-        yield from _reasons(result.verdicts)
+        if result.verdicts:
+            yield from _reasons(result.verdicts)
         yield Text(summary(result), style="bold")
         yield from _compared(result)
 
