@@ -155,20 +155,20 @@ def _package_version(package: str) -> str:
 
 
 def _git_describe(tree: Path) -> str:
-    """Return what `git describe` says of a tree, "-dirty" and all, or ""."""
-    argv = (
-        *("git", "-C", str(tree), "describe", "--always", "--tags"),
-        *("--abbrev=12", "--dirty"),
-    )
+    """Return what git calls the commit of a tree, "-dirty" if it was changed, or ""."""
+    if not (tree / ".git").exists():
+        return ""
+    describe = ("describe", "--always", "--tags", "--abbrev=12")
+    # Not describe's own --dirty: it would write into the user's index.
+    status = ("status", "--porcelain", "--untracked-files=no")
     try:
-        return (
-            # Or it might write what it learns into the user's index.
-            run(argv, timeout_s=_TIMEOUT_S, env=_GIT_ENV).strip()
-            if (tree / ".git").exists()
-            else ""
+        commit, changed = (
+            run(("git", "-C", str(tree), *each), timeout_s=_TIMEOUT_S, env=_GIT_ENV)
+            for each in (describe, status)
         )
     except (CommandError, Unavailable):
         return ""
+    return commit.strip() + ("-dirty" if changed.strip() else "")
 
 
 def _tarball_sha256(path: Path) -> str:

@@ -56,14 +56,20 @@ def kernel_lines(result: Result) -> Sequence[str]:
     return (*_alone_or_not(more), *difference)
 
 
-def kernel_grid(result: Result) -> Grid | None:
-    """Return what was measured, side by side; None where the variants have one kernel.
+def kernel_grids(result: Result, abreast: int) -> Iterator[Grid]:
+    """Yield what was measured, side by side; nothing where all had one kernel.
 
     A mean over a variant's repeats, and how far it is from the first variant's.
+    abreast: how many variants beside the first one grid has room for.
     """
     if not kernels_differ(result) or not result.runs:
-        return None
+        return
     first, *others = result.variants()
+    for at in range(0, len(others), abreast):
+        yield _grid(result, first, others[at : at + abreast])
+
+
+def _grid(result: Result, first: str, others: Sequence[str]) -> Grid:
     heads = (f"{name}:\n{part}" for name in others for part in ("", f"to {first}"))
     return Grid(
         title="measured",

@@ -17,7 +17,7 @@ from testbed.measured import MeasuredRun
 from testbed.ratio import Ratio
 from testbed.report.figures import Figure, figures
 from testbed.report.grid import Grid
-from testbed.report.kernels import flat, kernel_grid, kernel_lines
+from testbed.report.kernels import flat, kernel_grids, kernel_lines
 from testbed.report.matching import (
     attribution_grid,
     divergence_grid,
@@ -50,6 +50,7 @@ from testbed.verdict import Verdict
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 _STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
 _HOSTS = ("sender", "receiver")
+_KERNELS_ABREAST = 6  # beside the first, in one table; it scrolls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class Section:
     commands: tuple[str, ...]
     ran_on: tuple[str, ...]
     kernels: Grid
-    compared: Grid | None
+    compared: tuple[Grid, ...]
     compared_lines: tuple[str, ...]
     runs: Grid
     settings: Grid
@@ -130,7 +131,7 @@ def _section(at: int, result: Result) -> Section:
         commands=tuple(dict.fromkeys(run.command for run in result.stored())),
         ran_on=tuple(ran_on(result)),
         kernels=_kernels(result.stored()),
-        compared=kernel_grid(result),
+        compared=tuple(kernel_grids(result, _KERNELS_ABREAST)),
         compared_lines=tuple(kernel_lines(result)),
         runs=_runs(result.stored()),
         settings=_settings(result.experiment),

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from testbed.ratio import Ratio
 from testbed.report.grid import Grid
-from testbed.report.kernels import kernel_grid, kernel_lines
+from testbed.report.kernels import kernel_grids, kernel_lines
 from testbed.report.matching import (
     attribution_grid,
     divergence_lines,
@@ -39,6 +39,7 @@ _COLOURS = {
 }
 _STATISTICS = ("mean", "p50", "p90", "p99", "max")
 _ABREAST = 3  # variants in one table of rules
+_KERNELS_ABREAST = 2  # beside the first, in one table of kernels
 
 
 def verdict_table(results: Sequence[Result]) -> RenderableType:
@@ -76,8 +77,7 @@ def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
 def _compared(result: Result) -> Iterator[RenderableType]:
     """Hold kernels against each other, where the variants have several."""
     yield from (Text(line) for line in kernel_lines(result))
-    if grid := kernel_grid(result):
-        yield _grid(grid)
+    yield from map(_grid, kernel_grids(result, _KERNELS_ABREAST))
 
 
 def _result(result: Result) -> Iterator[RenderableType]:

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from testbed.errors import SpecError, Unavailable
-from testbed.kernels.sources import find_source, list_tree
+from testbed.kernels.sources import find_source, linux_version, list_tree
+from testbed.process import run
 from testbed.spec.kernel import Kernel
 
 
@@ -96,3 +97,53 @@ def test_what_a_build_left_in_a_tree_is_no_source(
 
     assert dict(list_tree(tree)) == before
     assert sorted(before) == [".gitignore", "Kbuild", "arch/um/Kconfig", "net/tcp.c"]
+
+
+def git(tree: Path, *argv: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    run(("git", "-C", str(tree), *who, *argv), timeout_s=60)
+
+
+def test_a_git_tree_says_what_it_is_and_is_not_written_to(tree: Path) -> None:
+    git(tree, "init", "-q")
+    git(tree, "add", "--force", ".")
+    git(tree, "commit", "-qm", "all")
+    git(tree, "tag", "v9.1")
+    index = (tree / ".git" / "index").read_bytes()
+    os.utime(tree / "net/tcp.c", ns=(1, 1))  # git would note that in its index
+
+    clean = find_source(kernel(source=tree))
+    (tree / "net/tcp.c").write_text("changed\n")
+    dirty = find_source(kernel(source=tree))
+
+    assert (clean.commit, dirty.commit) == ("v9.1", "v9.1-dirty")
+    assert f"{tree} git v9.1-dirty files " in dirty.label
+    assert (tree / ".git" / "index").read_bytes() == index
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        pytest.param("linux-6.12.117.tar.xz", (6, 12), id="kernel.org"),
+        pytest.param("linux-source-7.3.tar.xz", (7, 3), id="debian"),
+        pytest.param("v6.18-rc3.tar.gz", (6, 18), id="git-tag"),
+        pytest.param("net-next.tar.gz", None, id="no-number"),
+    ],
+)
+def test_a_tarballs_name_tells_its_version(name: str, version: object) -> None:
+    assert linux_version(Path(name)) == version
+
+
+def test_a_trees_makefile_tells_its_version(tree: Path) -> None:
+    assert linux_version(tree) is None
+
+    (tree / "Makefile").write_text(
+        "# SPDX\nVERSION = 6\nPATCHLEVEL = 18\nSUBLEVEL = 0\nEXTRAVERSION = -rc3\n"
+    )
+
+    assert linux_version(tree) == (6, 18)
+
+
+def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="there is no kernel tree or tarball"):
+        find_source(kernel(source=tmp_path / "none"))

@@ -7,7 +7,7 @@ from builders import IDENTITY
 from report.builders import all_void, experiment, printed, result
 
 from testbed.export import comparisons_json
-from testbed.report.kernels import kernel_grid, kernel_lines
+from testbed.report.kernels import kernel_grids, kernel_lines
 from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.kernel import KernelIdentity
@@ -41,7 +41,7 @@ def test_one_kernel_is_not_compared(tmp_path: Path) -> None:
     alike = on_kernels(tmp_path, IDENTITY, IDENTITY)
 
     assert kernel_lines(alike) == ()
-    assert kernel_grid(alike) is None
+    assert list(kernel_grids(alike, 2)) == []
     assert comparisons_json([alike]) == []
 
 
@@ -106,9 +106,8 @@ def test_a_patch_that_changed_no_code_is_told(tmp_path: Path) -> None:
 
 
 def test_measured_values_stand_side_by_side_with_their_change(tmp_path: Path) -> None:
-    grid = kernel_grid(on_kernels(tmp_path, IDENTITY, PATCHED))
+    (grid,) = kernel_grids(on_kernels(tmp_path, IDENTITY, PATCHED), 2)
 
-    assert grid is not None
     rows = {name: values for name, *values in grid.rows}
     assert rows["IpOutRequests"] == ["601", "230", "-61.7%"]
     assert rows["tso_size"] == ["2 000 B", "10 000 B", "+400.0%"]
@@ -136,4 +135,29 @@ def test_kernels_of_which_nothing_was_measured_have_no_table(tmp_path: Path) -> 
         for name, kernel in (("before", IDENTITY), ("after", PATCHED))
     )
 
-    assert kernel_grid(replace(void, experiment=experiment(), voids=runs)) is None
+    two = replace(void, experiment=experiment(), voids=runs)
+    assert list(kernel_grids(two, 2)) == []
+    assert kernel_lines(two) != ()
+
+
+def test_four_kernels_take_two_tables_on_a_terminal(tmp_path: Path) -> None:
+    two = on_kernels(tmp_path, IDENTITY, PATCHED)
+    names = ("a", "b", "c", "d")
+    spec = replace(
+        two.experiment,
+        variants=tuple(
+            replace(two.experiment.variants[0], name=each) for each in names
+        ),
+    )
+    runs = tuple(
+        replace(
+            two.runs[at % 2],
+            run=replace(two.runs[at % 2].run, variant=name, experiment=spec),
+        )
+        for at, name in enumerate(names)
+    )
+
+    first, second = kernel_grids(replace(two, experiment=spec, runs=runs), 2)
+
+    assert first.head == ("sender", "a:", "b:\n", "b:\nto a", "c:\n", "c:\nto a")
+    assert second.head == ("sender", "a:", "d:\n", "d:\nto a")
