@@ -18,8 +18,9 @@ from keeping import put, recipe
 from testbed import cli
 from testbed.cli import main
 from testbed.errors import Unavailable
+from testbed.errors import SpecError
 from testbed.kernel_verbs import add_kernel, recipe_of
-from testbed.kernels.cache import list_built
+from testbed.kernels.cache import list_built, remove
 from testbed.pipeline import Plan, record
 from testbed.progress import ConsoleWatch, watching
 from testbed.spec.experiment import Experiment
@@ -319,6 +320,23 @@ def test_kernel_remove_says_what_went(tmp_path, monkeypatch, capsys) -> None:
 
     assert capsys.readouterr().out == "removed the kernel mine, 0.0 MB\n"
     assert list_built() == ()
+
+
+def test_a_run_keeps_its_kernels_in_the_cache(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    built = put("key", tmp_path, "6.12")
+    gone: list[bool] = []
+
+    def recording(*_arguments) -> Path:
+        gone.append(remove(built.image.parent))
+        raise SpecError("that is all")
+
+    monkeypatch.setattr(cli, "build_kernels", lambda *_arguments: {"6.12": built})
+    monkeypatch.setattr(cli, "record", recording)
+
+    assert main(["run", "refine-tso-autosizing", "--out", str(tmp_path)]) == 2
+    assert gone == [False]
+    assert remove(built.image.parent)
 
 
 @pytest.mark.parametrize(
