@@ -20,7 +20,7 @@ from testbed.kernels.limit import (
     remove_named,
 )
 from testbed.kernels.registry import load_kernels, nearest_kernel
-from testbed.kernels.resolve import find_recipe, resolve, with_files
+from testbed.kernels.resolve import find_recipe, resolve, with_files, without
 from testbed.kernels.sources import APT_SOURCES, linux_version
 from testbed.progress import watching
 from testbed.report.numbers import listed
@@ -81,6 +81,13 @@ def _add_build(build: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a fragment, on top of testbed's own",
     )
+    build.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PATCH",
+        help="one of testbed's own patches that is not to be in it",
+    )
     _add_arch(build)
     build.add_argument(
         "--cache-limit",
@@ -127,6 +134,7 @@ def recipe_of(arguments: argparse.Namespace) -> Kernel:
         kernel = replace(kernel, source=None, package=str(source))
     elif source is not None:
         kernel = replace(kernel, source=source, package=None)
+    kernel = without(kernel, arguments.without)
     kernel = with_files(kernel, arguments.patch, arguments.config)
     return replace(kernel, name=arguments.name or kernel.name)
 
@@ -164,15 +172,13 @@ def _list(_arguments: argparse.Namespace) -> int:
 
 def _row(entry: cache.Entry) -> tuple[str, ...]:
     known = entry.built.identity
-    own = len(entry.recipe.user_patches) if entry.recipe else 0
-    names = [each.rpartition(" ")[0] for each in known.patches]
-    count = f"{len(names) - own}"
+    ours = len(entry.recipe.patches if entry.recipe else known.patches)
     return (
         known.name,
         known.release,
         known.arch,
         known.commit or known.source,
-        listed([count, *names[len(names) - own :]]) if own else count,
+        listed([str(ours), *known.patches[ours:]]),
         known.config_sha256[:_HASH_DIGITS],
         _size(entry.size),
         _when(entry.used_ns),

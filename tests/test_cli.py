@@ -294,8 +294,13 @@ def test_kernel_list_shows_what_a_kernel_is_made_of_and_the_cache(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TESTBED_CACHE_LIMIT", "3GB")
-    (tmp_path / "my.patch").write_text("")
-    made_of = recipe("mine", user_patches=(tmp_path / "my.patch",))
+    for name in ("my.patch", "ours.patch"):
+        (tmp_path / name).touch()
+    made_of = recipe(
+        "mine",
+        patches=(tmp_path / "ours.patch",),
+        user_patches=(tmp_path / "my.patch",),
+    )
     named = replace(
         IDENTITY, name="mine", patches=("ours 12", "my.patch 34"), commit="v6.12-3-gabc"
     )
@@ -307,7 +312,14 @@ def test_kernel_list_shows_what_a_kernel_is_made_of_and_the_cache(
     (line,) = (each for each in shown.splitlines() if each.startswith("mine"))
     row = line.split("  ")
     assert [each.strip() for each in row if each][:6] == [
-        *("mine", "6.12.117", "um", "v6.12-3-gabc", "1 and my.patch", "cdcdcdcdcdcd"),
+        *(
+            "mine",
+            "6.12.117",
+            "um",
+            "v6.12-3-gabc",
+            "1 and my.patch 34",
+            "cdcdcdcdcdcd",
+        ),
     ]
     assert " MB of 3.0 GB (TESTBED_CACHE_LIMIT, or kernel build" in shown
 

@@ -150,6 +150,7 @@ def remove(folder: Path) -> bool:
         if not free:
             return False
         going = folder.with_name(f".going-{folder.name}")
+        shutil.rmtree(going, ignore_errors=True)  # of a removal that was cut off
         folder.rename(going)  # so that nobody finds half of it
         shutil.rmtree(going)
     return True

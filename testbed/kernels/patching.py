@@ -61,7 +61,11 @@ def _patched(
         for each in patches:
             apply(each, ours)
     except Rejected as why:
-        raise _does_not_apply(why, against) from why
+        remedy = (
+            "start from a kernel whose patches fit (kernel build NAME --source ...) "
+            f"or leave this one out (--without {why.patch}); what needs it will say so"
+        )
+        raise _does_not_apply(why, against, remedy) from why
     if not user_patches:
         return ours
     try:
@@ -90,11 +94,11 @@ def _on_top(user_patches: Sequence[Patch], ours: Path, work: Path) -> Path | Non
     return work
 
 
-def _does_not_apply(why: Rejected, against: str) -> BuildError:
+def _does_not_apply(why: Rejected, against: str, remedy: str = "") -> BuildError:
     return BuildError(
         f"the patch {why.patch} does not apply to {against}:\n  "
         + "\n  ".join(why.reasons),
-        remedy=why.remedy,
+        remedy=remedy or why.remedy,
     )
 
 

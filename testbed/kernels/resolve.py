@@ -79,6 +79,20 @@ def with_files(
     )
 
 
+def without(kernel: Kernel, names: Sequence[str]) -> Kernel:
+    """Return a kernel that lacks some of testbed's own patches, by their file names.
+
+    Raises SpecError, listing those it has, for one it does not have.
+    """
+    had = {path.name for path in kernel.patches}
+    for name in names:
+        if name not in had:
+            known = ", ".join(path.name for path in kernel.patches)
+            raise SpecError(f"--without {name}: the kernel has {known}")
+    kept = tuple(path for path in kernel.patches if path.name not in names)
+    return replace(kernel, patches=kept)
+
+
 def split_patches(text: str) -> tuple[Path, ...]:
     """Return the files that "a.patch+b.patch" names; a + may be in a file's own name.
 

@@ -167,6 +167,11 @@ def test_a_users_patch_that_fails_says_against_what(folder: BuildFolder) -> None
     assert "to fix it: bring it up to this source" in told
 
 
+def test_a_patch_of_testbeds_that_fails_may_be_left_out(folder: BuildFolder) -> None:
+    with pytest.raises(BuildError, match=r"leave this one out \(--without wrong.patch"):
+        sync(folder, [WRONG])
+
+
 def test_a_users_patch_never_goes_in_by_a_guess(folder: BuildFolder) -> None:
     text = (folder.tree / "net/tcp.c").read_text()
     (folder.tree / "net/tcp.c").write_text(text.replace("line 4\n", "line four\n"))

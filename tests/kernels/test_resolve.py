@@ -147,6 +147,18 @@ def test_a_patch_that_is_there_counts_not_what_was_built_of_it(
     assert served == old
 
 
+def test_a_patch_of_testbeds_may_be_left_out() -> None:
+    kernel = load_kernels()["6.12"]
+
+    left = resolve.without(kernel, ["tcp-tsq-rule.patch"])
+
+    assert {path.name for path in set(kernel.patches) - set(left.patches)} == {
+        "tcp-tsq-rule.patch",
+    }
+    with pytest.raises(SpecError, match=r"--without x: the kernel has uml-hz-1000"):
+        resolve.without(kernel, ["x"])
+
+
 @pytest.mark.usefixtures("patches")
 def test_a_patch_that_is_no_file_is_told(keep, asked) -> None:
     with pytest.raises(SpecError, match=r"'none\.patch' is no patch file"):
