@@ -68,19 +68,19 @@ def _patched(
         raise _does_not_apply(why, against, remedy) from why
     if not user_patches:
         return ours
+    base = _laid_out(folder, touched, work / "base")
     try:
-        theirs = _laid_out(folder, touched, work / "theirs")
+        theirs = shutil.copytree(base, work / "theirs")
         for each in user_patches:
             apply(each, theirs, exactly=True)
-        base = _laid_out(folder, touched, work / "base")
-        return merge(base, ours, theirs, touched)
+        return merge(base, shutil.copytree(ours, work / "merged"), theirs, touched)
     except (Rejected, Conflict) as why:
-        on_top = _on_top(user_patches, ours, work / "on-top")
-        if on_top is None and isinstance(why, Rejected):
+        if on_top := _on_top(user_patches, ours, work / "on-top"):
+            return on_top
+        if isinstance(why, Rejected):
             raise _does_not_apply(why, against) from why
-        if on_top is None:
-            raise _collides(why, patches, folder) from why
-        return on_top
+        culprit = _first_in_the_way(patches, base, theirs, why.paths, work / "again")
+        raise _collides(why, culprit, folder) from why
 
 
 def _on_top(user_patches: Sequence[Patch], ours: Path, work: Path) -> Path | None:
@@ -102,20 +102,28 @@ def _does_not_apply(why: Rejected, against: str, remedy: str = "") -> BuildError
     )
 
 
-def _collides(
-    why: Exception, patches: Sequence[Patch], folder: BuildFolder
-) -> BuildError:
-    paths = why.paths if isinstance(why, Conflict) else ()
-    places = [
-        f"{path}, also changed by "
-        + (", ".join(each.name for each in patches if path in each.touches) or "nobody")
-        for path in paths
-    ]
+def _first_in_the_way(
+    patches: Sequence[Patch], base: Path, theirs: Path, paths: Sequence[str], work: Path
+) -> str:
+    """Name the first of testbed's patches that the user's changes collide with."""
+    ours = shutil.copytree(base, work / "ours")
+    for each in patches:
+        apply(each, ours)
+        with scratch(work / "merged") as merged:
+            shutil.copytree(ours, merged, dirs_exist_ok=True)
+            try:
+                merge(base, merged, theirs, paths)
+            except Conflict:
+                return each.name
+    return patches[-1].name
+
+
+def _collides(why: Conflict, culprit: str, folder: BuildFolder) -> BuildError:
     return BuildError(
-        "the patch applies to the source, but changes the same lines as testbed's "
-        "own patches:\n  " + "\n  ".join(places),
+        "the patch applies to the source, but changes the same lines of "
+        f"{', '.join(why.paths)} as testbed's own {culprit}",
         remedy="make it against a tree that has them: `kernel build` without it leaves "
-        f"one in {folder.tree}",
+        f"one in {folder.tree}; or leave that out: --without {culprit}",
     )
 
 

@@ -130,6 +130,20 @@ def test_a_users_patch_may_be_made_against_testbeds_tree(folder: BuildFolder) ->
     assert "fastest\n" in (folder.tree / "net/tcp.c").read_text()
 
 
+def test_where_merging_fails_a_patch_may_still_go_on_top(folder: BuildFolder) -> None:
+    beside = patch(
+        "beside.patch",
+        "--- a/Makefile\n+++ b/Makefile\n@@ -19,0 +20 @@\n+new\n"
+        "--- a/net/tcp.c\n+++ b/net/tcp.c\n@@ -5,0 +6 @@\n+new\n",
+    )
+
+    sync(folder, [TCP], [beside])
+
+    text = (folder.tree / "net/tcp.c").read_text()
+    assert "faster\nnew\nnet/tcp.c line 6\n" in text
+    assert (folder.tree / "Makefile").read_text().count("new\n") == 1
+
+
 def test_users_patches_go_one_on_the_other(folder: BuildFolder) -> None:
     again = patch(
         "again.patch",
@@ -149,11 +163,11 @@ def test_a_collision_names_the_patch_of_testbeds_that_it_is_with(
     before = snapshot(folder.tree)
 
     with pytest.raises(BuildError) as caught:
-        sync(folder, [TCP, MAKE], [edit("net/tcp.c", 5, "slower")])
+        sync(folder, [TCP_TOO, TCP, MAKE], [edit("net/tcp.c", 5, "slower")])
 
     told = str(caught.value)
-    assert "net/tcp.c, also changed by faster.patch\n" in told
-    assert f"leaves one in {folder.tree}" in told
+    assert "the same lines of net/tcp.c as testbed's own faster.patch\n" in told
+    assert f"leaves one in {folder.tree}; or leave that out: --without faster" in told
     assert snapshot(folder.tree) == before
 
 
