@@ -65,22 +65,12 @@ def _add_build(build: argparse.ArgumentParser) -> None:
         type=Path,
         help="a git tree, a tree, a tarball, or an apt package (linux-source-6.1)",
     )
-    build.add_argument(
+    _add_files(
+        build,
         "--patch",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a diff, a patch of git format-patch, or an mbox with a series; in order",
+        "a diff, a patch of git format-patch, or an mbox with a series; in order",
     )
-    build.add_argument(
-        "--config",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a fragment, on top of testbed's own",
-    )
+    _add_files(build, "--config", "a fragment, on top of testbed's own")
     build.add_argument(
         "--without",
         action="append",
@@ -96,6 +86,12 @@ def _add_build(build: argparse.ArgumentParser) -> None:
         f"{VARIABLE}); what was used least recently goes first",
     )
     build.set_defaults(command=_build)
+
+
+def _add_files(verb: argparse.ArgumentParser, option: str, meaning: str) -> None:
+    verb.add_argument(
+        option, type=Path, action="append", default=[], metavar="FILE", help=meaning
+    )
 
 
 def _add_arch(verb: argparse.ArgumentParser) -> None:
