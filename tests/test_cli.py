@@ -17,8 +17,7 @@ from keeping import put, recipe
 
 from testbed import cli
 from testbed.cli import main
-from testbed.errors import Unavailable
-from testbed.errors import SpecError
+from testbed.errors import SpecError, Unavailable
 from testbed.kernel_verbs import add_kernel, recipe_of
 from testbed.kernels.cache import list_built, remove
 from testbed.pipeline import Plan, record
