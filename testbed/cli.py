@@ -153,14 +153,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         help="the kernel of every variant, or of one; NAME+FILE has a patch on top. "
         "Names that are no variant's (a=6.1 b=6.12) compare kernels with each other",
     )
-    run.add_argument(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a key of every variant, such as path.rtt=10ms",
-    )
+    _add_settings(run)
     run.add_argument(
         "--seed", type=_seed, default=1, help="of all randomness (default 1)"
     )
@@ -173,6 +166,17 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
     _add_answer(run)
     run.set_defaults(command=_run)
+
+
+def _add_settings(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a key of every variant, such as path.rtt=10ms",
+    )
 
 
 def _add_answer(run: argparse.ArgumentParser) -> None:
@@ -216,14 +220,7 @@ def _add_report(report: argparse.ArgumentParser) -> None:
 def _add_model(model: argparse.ArgumentParser) -> None:
     model.add_argument("experiment", help="a name or a .yaml file")
     model.add_argument("--variant", help="this one alone")
-    model.add_argument(
-        "--set",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a key of every variant, such as path.rtt=10ms",
-    )
+    _add_settings(model)
     either = model.add_mutually_exclusive_group()
     either.add_argument(
         "--against", type=Path, metavar="RUN", help="match with a stored run"

@@ -6,7 +6,7 @@ from pathlib import Path
 from builders import IDENTITY
 from report.builders import all_void, experiment, printed, result
 
-from testbed.export import comparisons_json
+from testbed.export.contract import comparisons_json
 from testbed.report.kernels import kernel_grids, kernel_lines
 from testbed.report.page import render
 from testbed.report.result import Result
