@@ -1,103 +1,66 @@
-"""Records: where in a capture file the packets are, and what the file says of them.
+"""Records: the packets of a capture file of either kind, some thousands at a time.
 
-Made by read_pcap.py and read_pcapng.py, read by packets.py. Nothing here looks into a
-packet.
+No length in the file is trusted: a record that is damaged or cut ends the reading with
+a warning, and what came before it stands. Start with blocks.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from testbed.trace.trace import Column
+from testbed.errors import CaptureError
+from testbed.trace.jit import Table
+from testbed.trace.source import Source
+from testbed.trace.walk import RECORD_COLUMNS
+
+#: Records handled together: few enough for the cache, enough to make kernels worth it.
+ROWS = 1 << 10
+#: Bytes of a record; one beyond it is damage. Linux hands at most 512 KiB to a device.
+LARGEST = 1 << 24
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordTable:
-    """One row a packet, in file order.
+@dataclass(slots=True, kw_only=True)
+class Told:
+    """What a capture file says around its packets, as far as it was read.
 
-    offset: of the packet's first byte in the file.  captured: bytes that stand there.
-    wire: bytes the packet had, never below captured.  link: LINKTYPE_ number.
-    direction: pcapng.Direction.
+    packets: in the file, of any kind.  skipped: those that could not be used, by
+    reason.  warnings: what is wrong with the file.  vantage: what the first interface
+    says of itself.  dropped: packets the capture lost, None when the file does not
+    tell.
     """
 
-    time_ns: Column
-    offset: Column
-    captured: Column
-    wire: Column
-    link: Column
-    direction: Column
-
-    def __len__(self) -> int:
-        return len(self.offset)
-
-    def take(
-        self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice
-    ) -> "RecordTable":
-        """Return the rows asked for, in the order asked for."""
-        return RecordTable(
-            time_ns=self.time_ns[rows],
-            offset=self.offset[rows],
-            captured=self.captured[rows],
-            wire=self.wire[rows],
-            link=self.link[rows],
-            direction=self.direction[rows],
-        )
+    packets: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+    vantage: str | None = None
+    dropped: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
-    """The packets of one capture file, and what was found around them.
+def room() -> Table:
+    """Return room for a block of records."""
+    return np.zeros((ROWS, RECORD_COLUMNS), np.int64)
 
-    data: the file's bytes.  skipped: packets that could not be used, by reason.
-    warnings: what is wrong with the file.  vantage: what the first interface says of
-    itself.  dropped: packets the capture lost, None when the file does not tell.
+
+def blocks(source: Source, told: Told) -> Iterator[Table]:
+    """Yield the records, which are offsets in source.data until the next are asked for.
+
+    Raises CaptureError when it is no capture file.
     """
+    from testbed.trace import read_pcap, read_pcapng
 
-    data: bytes
-    table: RecordTable
-    skipped: Mapping[str, int]
-    warnings: tuple[str, ...]
-    vantage: str
-    dropped: int | None
-
-
-def joined(tables: Iterable[RecordTable]) -> RecordTable:
-    """Return the rows of all tables, one table after the other."""
-    parts = tuple(tables)
-    if len(parts) == 1:
-        return parts[0]
-
-    def column(name: str) -> Column:
-        none = np.zeros(0, np.int64)
-        return np.concatenate([none, *(getattr(part, name) for part in parts)])
-
-    return RecordTable(
-        time_ns=column("time_ns"),
-        offset=column("offset"),
-        captured=column("captured"),
-        wire=column("wire"),
-        link=column("link"),
-        direction=column("direction"),
-    )
+    source.need(4)
+    magic = source.take(min(4, source.end - source.at))
+    if magic in read_pcap.MAGICS:
+        return read_pcap.blocks(source, told)
+    if magic == read_pcapng.MAGIC:
+        return read_pcapng.blocks(source, told)
+    wanted = "a pcap or pcapng file, plain or in gzip or zstd"
+    got = magic.hex(" ") or "an empty file"
+    raise CaptureError(fault(source.name, 0, wanted=wanted, got=got))
 
 
 def fault(name: str, offset: int, *, wanted: str, got: str) -> str:
     """Say what is wrong with a file, and where."""
     return f"{name}, byte {offset}: wanted {wanted}, got {got}"
-
-
-def gather(data: bytes, at: Column, layout: np.dtype[np.void]) -> NDArray[np.void]:
-    """Return the structures that stand at the given offsets, one a row.
-
-    The caller has checked that each lies inside the data.
-    """
-    if not len(at):
-        return np.zeros(0, layout)
-    # An array of every structure in the data, overlapping; indexing it as bare bytes is
-    # what makes this fast: 10 ns a row, where each field on its own costs as much.
-    every: NDArray[np.void] = np.ndarray(
-        len(data) - layout.itemsize + 1, f"V{layout.itemsize}", data, strides=(1,)
-    )
-    return every[at].view(layout)

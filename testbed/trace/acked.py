@@ -1,0 +1,132 @@
+"""What an acknowledgment adds to the flow it is for. Kernels."""
+
+from testbed.trace.connections import flow_of
+from testbed.trace.decode import FIN, RST, SYN
+from testbed.trace.flight import arrived
+from testbed.trace.jit import Bytes, Table, kernel
+from testbed.trace.layers import (
+    ACK,
+    FLAGS,
+    H_TIME,
+    LENGTH,
+    SACK_AT,
+    SACKS,
+    WINDOW,
+)
+from testbed.trace.loads import be32, signed
+from testbed.trace.pool import N, SIZES, TIMES, tallied
+from testbed.trace.ranges import covered, floored
+from testbed.trace.state import (
+    ACK_GAP,
+    ACK_HIGH,
+    ACK_LAST,
+    ACKED,
+    ADVANCED_NS,
+    BOARD,
+    DSACKS,
+    DUP_ACKS,
+    FIN_END,
+    HAS_ACK,
+    HAS_SEQ,
+    HAS_START,
+    KNOWS,
+    LAST_WINDOW,
+    S_FLOW,
+    SACKED,
+    SENT_HIGH,
+    SEQ_LAST,
+    ZERO_WINDOWS,
+    State,
+    emit,
+)
+
+
+@kernel
+def acknowledge(data: Bytes, header: Table, places: tuple[int, int], state: State) -> None:
+    """Add what a packet with the ACK flag acknowledges to its peer's flow.
+
+    places: of its own side and of its peer's.
+    """
+    own, side = state.sides[places[0]], state.sides[places[1]]
+    knows, now = side[KNOWS], header[H_TIME]
+    if knows & (HAS_ACK | HAS_START):
+        last = side[ACK_LAST]
+    else:
+        last = side[SEQ_LAST] if knows & HAS_SEQ else header[ACK]
+    last += signed(header[ACK] - last, 32)
+    side[ACK_LAST] = last
+    acked = min(last, side[FIN_END])
+    if not knows & (HAS_ACK | HAS_START):
+        side[ACK_HIGH] = acked
+    newly = acked - side[ACK_HIGH]
+    side[KNOWS] |= HAS_ACK
+    syn = header[FLAGS] & SYN
+    emit(state, (places[1], now, acked, -1, header[WINDOW], syn))
+    if newly > 0:
+        _advance(state, places[1], newly, now)
+    if not side[S_FLOW]:
+        return
+    flow = state.flows[side[S_FLOW]]
+    if newly > 0 or not knows & HAS_ACK:
+        arrived(state.pool, flow, acked, now)
+    elif newly == 0:
+        flow[DUP_ACKS] += _is_duplicate(header, own, side, flow)
+    if not header[WINDOW] and not header[FLAGS] & (RST | SYN):
+        flow[ZERO_WINDOWS] += 1
+    if header[SACKS]:
+        _sack(data, header, flow, side[ACK_HIGH], state.pool)
+
+
+@kernel
+def _advance(state: State, place: int, newly: int, now: int) -> None:
+    flow, pool = state.flows[flow_of(state, place)], state.pool
+    state.sides[place, ACK_HIGH] += newly
+    if pool[flow[ACKED] + N]:
+        gap = now - flow[ADVANCED_NS]
+        flow[ACK_GAP] = tallied(pool, flow[ACK_GAP], gap, TIMES)
+    flow[ADVANCED_NS] = now
+    flow[ACKED] = tallied(pool, flow[ACKED], newly, SIZES)
+
+
+@kernel
+def _is_duplicate(header: Table, own: Table, side: Table, flow: Table) -> bool:
+    """Say whether it is a duplicate ACK as RFC 5681 has it (section 2)."""
+    return (
+        not header[LENGTH]
+        and not header[FLAGS] & (SYN | FIN | RST)
+        and header[WINDOW] == own[LAST_WINDOW]
+        and flow[SENT_HIGH] > side[ACK_HIGH]
+    )
+
+
+@kernel
+def _sack(data: Bytes, header: Table, flow: Table, floor: int, pool: Table) -> None:
+    """Read the SACK blocks (RFC 2018); the first may tell of a duplicate (RFC 2883)."""
+    floored(pool, flow, BOARD, floor)
+    count = header[SACKS]
+    for which in range(count):
+        at = header[SACK_AT] + 8 * which
+        low = floor + signed(be32(data, at) - floor, 32)
+        high = low + signed(be32(data, at + 4) - low, 32)
+        if high <= low or high > flow[SENT_HIGH]:
+            continue
+        if which == 0 and (high <= floor or _is_within_next(data, at, count)):
+            flow[DSACKS] += 1
+            continue
+        low = max(low, floor)
+        if low < high:
+            new, _ = covered(pool, flow, BOARD, (low, high), 0)
+            flow[SACKED] += new
+            floored(pool, flow, BOARD, floor)
+
+
+@kernel
+def _is_within_next(data: Bytes, at: int, count: int) -> bool:
+    """Say whether the first of several blocks lies inside the second."""
+    if count < 2:  # noqa: PLR2004
+        return False
+    low, high = be32(data, at + 8), be32(data, at + 12)
+    return (
+        signed(be32(data, at) - low, 32) >= 0
+        and signed(high - be32(data, at + 4), 32) >= 0
+    )
