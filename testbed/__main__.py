@@ -9,7 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-_NEEDED = ("jinja2", "matplotlib", "mininet", "numpy", "rich", "scapy", "yaml")
+_NEEDED = (
+    *("jinja2", "matplotlib", "mininet", "numba", "numpy", "rich", "scapy", "yaml"),
+    "zstandard",
+)
 #: Unavailable.exit_code, without its import: this Python may be too old for it.
 _UNAVAILABLE = 3
 _VENV = Path(__file__).parent.parent / ".venv"
@@ -40,6 +43,10 @@ if __name__ == "__main__":
         sys.stderr.write(f"testbed: {error}\n")
         sys.exit(error.exit_code)
     sys.dont_write_bytecode = False
+    if sys.argv[1:2] == ["inspect"]:
+        from testbed.inspect_cli import main as inspect
+
+        sys.exit(inspect(sys.argv[2:]))
     from testbed.cli import main
 
     sys.exit(main())

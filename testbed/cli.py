@@ -8,28 +8,26 @@ something needed is unavailable here, 4 the infrastructure failed and the run is
 
 import argparse
 import json
-import os
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
-import rich
 from rich.console import Console
 from rich.table import Table
 
 import testbed
-from testbed.errors import SpecError, TestbedError
+from testbed.errors import SpecError
 from testbed.export.contract import predictions_json, results_json
 from testbed.export.formats import FORMATS, FilesFormat, TextFormat
 from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
 from testbed.facts import MEANINGS, UNITS
 from testbed.files import write_whole
+from testbed.guarded import guarded, take_signals
+from testbed.inspect_cli import add_inspect
 from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
@@ -60,56 +58,17 @@ from testbed.spec.codec import encode
 from testbed.spec.experiment import Scale, Variant
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.store import explained, write_text
-from testbed.user import drop_to_invoking_user
 from testbed.verdict import VerdictKind
 
-_INTERRUPTED = 130
-_BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
 _TABLE_WIDTH = 80
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    _take_signals()
-    told = Console(stderr=True)
+    take_signals()
     arguments = _parser().parse_args(argv)
-    try:
-        drop_to_invoking_user()
-        command: Callable[[argparse.Namespace], int] = arguments.command
-        return command(arguments)
-    except TestbedError as error:
-        told.print(
-            f"testbed: {error}",
-            style="bold red",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
-        return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
-    except Exception as error:  # noqa: BLE001  # 1 would mean "a claim was not"
-        told.print_exception(suppress=[rich])
-        told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
-        return TestbedError.exit_code
-    except KeyboardInterrupt:
-        lost = "; every run that had not ended is void"
-        told.print(f"testbed: interrupted{lost if arguments.command is _run else ''}")
-        return _INTERRUPTED
-
-
-def _take_signals() -> None:
-    # A background job of a script starts with SIGINT ignored, one under nohup with
-    # SIGHUP; the first is still meant when it is sent, the second was asked for.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _as_interrupt)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, _as_interrupt)
-
-
-def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    lost = "; every run that had not ended is void"
+    return guarded(arguments, lost=lost if arguments.command is _run else "")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -118,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(verbs.add_parser("run", help="run experiments, print verdicts, report"))
     _add_report(verbs.add_parser("report", help="render stored runs again"))
+    add_inspect(verbs.add_parser("inspect", help="what the senders in a capture did"))
     _add_model(verbs.add_parser("model", help="what the sender model predicts"))
     claims = verbs.add_parser(
         "claims", help="draft an experiment from a patch mail's tested section"

@@ -1,13 +1,14 @@
 """Capture: what one vantage point saw, read from a file. Start with read_capture."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.errors import CaptureError
-from testbed.trace import flows, read_pcap, read_pcapng
-from testbed.trace.packets import decode
-from testbed.trace.records import Records, fault
+from testbed.trace.inspection import Flows
+from testbed.trace.reading import Options, followed
+from testbed.trace.series import traces
+from testbed.trace.source import Source, opened
 from testbed.trace.trace import Trace
 
 
@@ -34,32 +35,24 @@ def read_capture(path: Path) -> Capture:
 
     A file that is cut or damaged later on yields what came before, and a warning.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CaptureError(f"{path}: cannot be read: {error.strerror}") from error
-    return parse_capture(data, str(path))
+    with opened(path) as source:
+        return _capture(source)
 
 
 def parse_capture(data: bytes, name: str) -> Capture:
     """Read a capture from bytes. name: the file's, for what is said about it."""
-    records = _records(data, name)
-    packets = decode(records)
+    with Source(io.BytesIO(data), name) as source:
+        return _capture(source)
+
+
+def _capture(source: Source) -> Capture:
+    options = Options(series=True)
+    told, state = followed(source, options)
     return Capture(
-        packets=len(records.table) + sum(records.skipped.values()),
-        dropped=records.dropped,
-        skipped={**records.skipped, **packets.skipped},
-        warnings=records.warnings,
-        vantage=records.vantage,
-        traces=flows.traces(packets),
+        packets=told.packets,
+        dropped=told.dropped,
+        skipped=dict(told.skipped),
+        warnings=tuple(told.warnings),
+        vantage=told.vantage or "",
+        traces=traces(state, Flows(state, options.burst_ns)),
     )
-
-
-def _records(data: bytes, name: str) -> Records:
-    magic = data[:4]
-    if magic in read_pcap.MAGICS:
-        return read_pcap.read_pcap(data, name)
-    if magic == read_pcapng.MAGIC:
-        return read_pcapng.read_pcapng(data, name)
-    wanted, got = "a pcap or pcapng file", f"{magic.hex(' ') or 'an empty one'}"
-    raise CaptureError(fault(name, 0, wanted=wanted, got=got))

@@ -29,7 +29,9 @@ def _kept_in() -> str:
     """Return the folder for compiled kernels, made if need be; none, if it cannot."""
     digest = hashlib.sha256(sys.version.encode())
     for module in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(module.name.encode() + b"\0" + module.read_bytes() + b"\0")
+        source = module.read_bytes()
+        if b"@kernel" in source or b"@intrinsic" in source:
+            digest.update(module.name.encode() + b"\0" + source + b"\0")
     folder = cache_dir() / "kernels-compiled" / digest.hexdigest()[:32]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -18,14 +18,14 @@ _ETHERNET = 1460
 _MOST_CANDIDATES = 64
 
 
-def infer_mss(lengths: Column) -> int:
+def infer_mss(values: Column, counts: Column) -> int:
     """Return the segment size that most packets are a whole number of.
 
-    lengths: payload bytes of each packet, at least one.  Of sizes that explain as many
+    values: the payload lengths there are, ascending, at least one.  counts: packets of
+    each.  Of sizes that explain as many
     packets a usual one wins, then the largest: packets of 2896 bytes are two segments
     of 1448. When nothing is explained, it is the longest packet, within reason.
     """
-    values, counts = np.unique(lengths, return_counts=True)
     plausible = np.flatnonzero((values >= _SMALLEST) & (values <= _LARGEST))
     commonest = plausible[np.argsort(-counts[plausible], kind="stable")]
     seen = values[commonest[:_MOST_CANDIDATES]].tolist()

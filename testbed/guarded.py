@@ -1,0 +1,65 @@
+"""What every command has around it: signals, errors to exit codes, a closed pipe.
+
+Apart from cli.py so that a verb which is to start fast need not import all others.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import rich
+from rich.console import Console
+
+from testbed.errors import TestbedError
+from testbed.user import drop_to_invoking_user
+
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
+
+
+def guarded(arguments: argparse.Namespace, *, lost: str = "") -> int:
+    """Run arguments.command; return its exit code.
+
+    lost: what an interrupt makes of what was under way, for the user.
+    """
+    told = Console(stderr=True)
+    try:
+        drop_to_invoking_user()
+        command: Callable[[argparse.Namespace], int] = arguments.command
+        return command(arguments)
+    except TestbedError as error:
+        told.print(
+            f"testbed: {error}",
+            style="bold red",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001  # 1 would mean "a claim was not"
+        told.print_exception(suppress=[rich])
+        told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
+        return TestbedError.exit_code
+    except KeyboardInterrupt:
+        told.print(f"testbed: interrupted{lost}")
+        return _INTERRUPTED
+
+
+def take_signals() -> None:
+    """Have SIGINT, SIGTERM and SIGHUP interrupt what is under way."""
+    # A background job of a script starts with SIGINT ignored, one under nohup with
+    # SIGHUP; the first is still meant when it is sent, the second was asked for.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _as_interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _as_interrupt)
+
+
+def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,60 @@
+"""An inspection as the JSON that other people's scripts rely on. Start with to_json.
+
+Of one capture it is an object: {"format": 1, "file", "packets", "skipped", "dropped",
+"warnings", "flows"}; of several, {"format": 1, "files": [...]}, each as of one. A flow
+has the fields of FlowReport under the same names, its addresses and ports as src,
+sport, dst, dport. Keys are added, never renamed, within a format number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from testbed.trace.inspection import FlowReport, Inspection
+from testbed.trace.measurement import Summary
+
+FORMAT = 1
+_STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
+
+
+def to_json(inspections: Sequence[Inspection]) -> dict[str, Any]:
+    """Return the object that stands for what was inspected."""
+    objects = [_object(each) for each in inspections]
+    if len(objects) == 1:
+        return {"format": FORMAT, **objects[0]}
+    return {"format": FORMAT, "files": objects}
+
+
+def _object(inspection: Inspection) -> dict[str, Any]:
+    return {
+        "file": inspection.file,
+        "packets": inspection.packets,
+        "skipped": dict(inspection.skipped),
+        "dropped": inspection.dropped,
+        "warnings": list(inspection.warnings),
+        "flows": [_flow(report) for report in inspection.flows],
+    }
+
+
+def _flow(report: FlowReport) -> dict[str, Any]:
+    flow = report.flow
+    named = {
+        "src": flow.src,
+        "sport": flow.sport,
+        "dst": flow.dst,
+        "dport": flow.dport,
+    }
+    told = {name: _plain(getattr(report, name)) for name in _FIELDS}
+    return {**named, **told}
+
+
+_FIELDS = tuple(field.name for field in fields(FlowReport) if field.name != "flow")
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Summary):
+        return {name: getattr(value, name) for name in _STATISTICS}
+    if isinstance(value, Enum):
+        return value.value
+    return dict(value) if isinstance(value, Mapping) else value

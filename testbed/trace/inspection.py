@@ -1,0 +1,340 @@
+"""Inspection: what the senders in a capture did, flow by flow. Start with inspect.
+
+    from pathlib import Path
+    from testbed.trace.inspection import inspect
+
+    for flow in inspect(Path("capture.pcapng")).flows:
+        print(flow.flow, flow.mss, flow.tso_size.p99)
+
+Memory follows the number of flows, not that of packets. With series=True the packets
+are kept as well, as testbed.trace.trace.Trace: numpy arrays of int64.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+
+from testbed.trace.jit import Table
+from testbed.trace.layers import IPV4
+from testbed.trace.measurement import Summary
+from testbed.trace.mss import infer_mss
+from testbed.trace.reading import Options, followed
+from testbed.trace.records import Told
+from testbed.trace.source import opened
+from testbed.trace.state import (
+    ACK_GAP,
+    ACKED,
+    BASE,
+    BURST,
+    BYTES,
+    DSACKS,
+    DUP_ACKS,
+    DUPLICATE,
+    F_SIDE,
+    FIRST_NS,
+    FLOWS,
+    HAS_START,
+    HIGH,
+    HIGH_HIGH,
+    KNOWS,
+    LAST_NS,
+    LATE,
+    LOW,
+    LOW_HIGH,
+    OPTION_WORDS,
+    OPTIONS_0,
+    PACE,
+    PACKETS,
+    PORTS,
+    REORDERED,
+    RETRANSMITS,
+    RTT,
+    RTT_MISSED,
+    S_CONNECTION,
+    S_FIRST,
+    SACKED,
+    SEND_GAP,
+    SIZE,
+    START,
+    TOLD_MSS,
+    ZERO_WINDOWS,
+    State,
+)
+from testbed.trace.tallies import Tallies, tallies
+from testbed.trace.trace import Flow, MssSource
+from testbed.trace.vantage import Vantage, vantage_of
+
+_PORT, _PORT_BITS, _FAMILY_SHIFT = 0xFFFF, 16, 32
+_WORD_OPTIONS = 4  # bytes
+_WORD_64 = (1 << 64) - 1
+#: Full segments without a larger packet among them that say: no TSO to be seen here.
+_ENOUGH = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowReport:
+    """What one direction of a connection did. Times in ns, rates in bit/s.
+
+    mss: payload of a full segment: the smaller MSS option of the SYNs, less the TCP
+    option bytes that data packets carry; or inferred from lengths.
+    vantage, vantage_source: see vantage.py.
+    tso_visible: whether packets larger than a segment are seen; False if there are
+    enough full segments and none larger (taken after segmentation), None if that cannot
+    be told.
+    packets, bytes: of data, retransmissions included.  first_ns, last_ns: when the
+    first and the last data packet passed.
+    tso_size, tso_segs, ack_stretch, send_gap, ack_gap, rtt: as in metrics.py.
+    retransmits, duplicate_bytes, late, reordered, burst, pace: as in sent.py; burst_gap:
+    the gaps between bursts.  sacked_bytes: told by SACK, each once.  dsacks: duplicates
+    that the receiver told of.  dup_acks: RFC 5681.  zero_windows: packets that
+    advertise none.  rtt_missed: packets too many at once in flight to be timed.
+    quantile_error: the relative error of the quantiles named, absent where exact.
+    """
+
+    flow: Flow
+    mss: int
+    mss_source: MssSource
+    vantage: Vantage
+    vantage_source: str
+    tso_visible: bool | None
+    packets: int
+    bytes: int
+    first_ns: int
+    last_ns: int
+    tso_size: Summary
+    tso_segs: Summary
+    ack_stretch: Summary
+    send_gap: Summary
+    ack_gap: Summary
+    rtt: Summary
+    burst: Summary
+    burst_gap: Summary
+    pace: Summary
+    retransmits: int
+    duplicate_bytes: int
+    late: int
+    reordered: int
+    sacked_bytes: int
+    dsacks: int
+    dup_acks: int
+    zero_windows: int
+    rtt_missed: int
+    quantile_error: Mapping[str, float]
+
+
+_COUNTS = {
+    "packets": PACKETS,
+    "bytes": BYTES,
+    "first_ns": FIRST_NS,
+    "last_ns": LAST_NS,
+    "retransmits": RETRANSMITS,
+    "duplicate_bytes": DUPLICATE,
+    "late": LATE,
+    "reordered": REORDERED,
+    "sacked_bytes": SACKED,
+    "dsacks": DSACKS,
+    "dup_acks": DUP_ACKS,
+    "zero_windows": ZERO_WINDOWS,
+    "rtt_missed": RTT_MISSED,
+}
+_TALLIES = {
+    "tso_size": SIZE,
+    "ack_stretch": ACKED,
+    "send_gap": SEND_GAP,
+    "ack_gap": ACK_GAP,
+    "rtt": RTT,
+    "burst": BURST,
+    "pace": PACE,
+}
+
+
+#: What flows can be ranked by: largest first, or the order of their first packets.
+SORTS = ("order", "bytes", "packets", "retransmits", "duplicate_bytes", "reordered")
+
+
+class Flows(Sequence[FlowReport]):
+    """The flows of a capture in the order of their first packets.
+
+    A report is made when it is asked for; counts are there for all flows at once.
+    """
+
+    def __init__(self, state: State, burst_ns: int) -> None:
+        """Take what is remembered at a capture's end."""
+        used = state.flows[1 : state.counts[FLOWS]]
+        used = used[used[:, PACKETS] > 0]
+        first = state.sides[used[:, F_SIDE], S_FIRST]
+        self._flows = used[np.argsort(first, kind="stable")]
+        self._state, self._burst_ns = state, burst_ns
+
+    def __len__(self) -> int:
+        return len(self._flows)
+
+    @overload
+    def __getitem__(self, index: int) -> FlowReport: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[FlowReport]: ...
+    def __getitem__(self, index: int | slice) -> FlowReport | Sequence[FlowReport]:
+        rows = range(len(self))[index]
+        if isinstance(rows, range):
+            return [self._report(row) for row in rows]
+        return self._report(rows)
+
+    def column(self, name: str) -> Table:
+        """Return one of the counts of every flow: an array of int64."""
+        return self._flows[:, _COUNTS[name]]
+
+    def ranked(self, key: str) -> Sequence[int]:
+        """Return the places of all flows by one of SORTS."""
+        if key == "order":
+            return range(len(self))
+        ranked: list[int] = np.argsort(-self.column(key), kind="stable").tolist()
+        return ranked
+
+    def matching(self, text: str) -> Sequence[int]:
+        """Return the places of the flows that a number (from 1) or an address names.
+
+        An address may have a port: 10.0.0.1:80.
+        """
+        if text.isdecimal():
+            return [int(text) - 1] if 0 < int(text) <= len(self) else []
+        return [row for row in range(len(self)) if text in _ends(self.flow(row))]
+
+    def flow(self, row: int) -> Flow:
+        """Return a flow's name."""
+        return _named(self._state, self.side(row))
+
+    def side(self, row: int) -> int:
+        """Return the place of a flow's side; that of its peer is the other of a pair."""
+        return int(self._flows[row, F_SIDE])
+
+    def base(self, row: int) -> int:
+        """Return the position of a flow's sequence 0."""
+        numbers = self._flows[row]
+        side = self._state.sides[numbers[F_SIDE]]
+        return int(side[START] if side[KNOWS] & HAS_START else numbers[BASE])
+
+    def tally(self, name: str) -> Tallies:
+        """Return the distribution of a metric in every flow."""
+        return self._tallies[name]
+
+    @cached_property
+    def _tallies(self) -> Mapping[str, Tallies]:
+        return {
+            name: tallies(self._state.pool, self._flows[:, column])
+            for name, column in _TALLIES.items()
+        }
+
+    def _report(self, row: int) -> FlowReport:
+        numbers = self._flows[row]
+        place = int(numbers[F_SIDE])
+        own, peer = self._state.sides[place], self._state.sides[place ^ 1]
+        mss, source = self.mss(row)
+        inferred = vantage_of(own, peer)
+        found = {name: self._tallies[name].summary(row) for name in _TALLIES}
+        segments = {
+            "tso_segs": self._tallies["tso_size"].in_segments(row, mss),
+            "ack_stretch": self._tallies["ack_stretch"].in_segments(row, mss),
+        }
+        return FlowReport(
+            flow=self.flow(row),
+            mss=mss,
+            mss_source=source,
+            vantage=inferred.vantage,
+            vantage_source=inferred.source,
+            tso_visible=self._tso_visible(row, mss),
+            burst_gap=self._tallies["send_gap"].above(row, self._burst_ns),
+            quantile_error=self._errors(row),
+            **{name: int(numbers[column]) for name, column in _COUNTS.items()},
+            **{**found, **segments},
+        )
+
+    def mss(self, row: int) -> tuple[int, MssSource]:
+        """Return a flow's mss and how it is known."""
+        numbers = self._flows[row]
+        place = int(numbers[F_SIDE])
+        told = self._state.sides[[place, place ^ 1], TOLD_MSS]
+        told = told[told > 0]
+        if not len(told):
+            values, counts = self._tallies["tso_size"].distinct(row)
+            return infer_mss(values, counts), MssSource.INFERRED
+        words = numbers[OPTIONS_0 : OPTIONS_0 + OPTION_WORDS].argmax()
+        return max(1, int(told.min()) - _WORD_OPTIONS * int(words)), MssSource.SYN
+
+    def _tso_visible(self, row: int, mss: int) -> bool | None:
+        values, counts = self._tallies["tso_size"].distinct(row)
+        if values[-1] > mss:
+            return True
+        full = int(counts[values == mss].sum())
+        return False if full >= _ENOUGH else None
+
+    def _errors(self, row: int) -> Mapping[str, float]:
+        errors = {name: self._tallies[name].error(row) for name in _TALLIES}
+        return {name: error for name, error in errors.items() if error}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """What a capture says. packets: in the file, of any kind.
+
+    skipped: packets that are in no flow because they could not be read, by reason.
+    dropped: packets that the capture lost, None when the file does not tell.
+    warnings: what is wrong with the file.  options: those of the inspection.
+    """
+
+    file: str
+    packets: int
+    skipped: Mapping[str, int]
+    dropped: int | None
+    warnings: tuple[str, ...]
+    flows: Flows
+    options: Options
+
+
+def inspect(path: Path, options: Options | None = None) -> Inspection:
+    """Read a capture; "-" is stdin. Raises CaptureError when it is none.
+
+    A file that is cut or damaged later on yields what came before, and a warning.
+    """
+    chosen = options or Options()
+    with opened(path) as source:
+        told, state = followed(source, chosen)
+    return _inspection(str(path), told, state, chosen)
+
+
+def _inspection(name: str, told: Told, state: State, options: Options) -> Inspection:
+    return Inspection(
+        file=name,
+        packets=told.packets,
+        skipped=dict(told.skipped),
+        dropped=told.dropped,
+        warnings=tuple(told.warnings),
+        flows=Flows(state, options.burst_ns),
+        options=options,
+    )
+
+
+def _named(state: State, place: int) -> Flow:
+    """Return the flow that a side is; sides from the lower endpoint are even."""
+    row = state.connections[state.sides[place, S_CONNECTION]].tolist()
+    ports = row[PORTS]
+    low = _address(ports, row[LOW_HIGH], row[LOW]), ports >> _PORT_BITS & _PORT
+    high = _address(ports, row[HIGH_HIGH], row[HIGH]), ports & _PORT
+    return Flow(*high, *low) if place & 1 else Flow(*low, *high)
+
+
+def _ends(flow: Flow) -> tuple[str, ...]:
+    return (
+        *(flow.src, f"{flow.src}:{flow.sport}"),
+        *(flow.dst, f"{flow.dst}:{flow.dport}"),
+    )
+
+
+def _address(ports: int, high: int, low: int) -> str:
+    if ports >> _FAMILY_SHIFT == IPV4:
+        return str(ipaddress.IPv4Address(low))
+    return str(ipaddress.IPv6Address((high & _WORD_64) << 64 | (low & _WORD_64)))

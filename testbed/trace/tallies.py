@@ -1,0 +1,102 @@
+"""Tallies to summaries: the quantiles of every flow at once, in numpy.
+
+Start with tallies.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from testbed.trace.jit import Table, kernel
+from testbed.trace.measurement import Summary
+from testbed.trace.pool import MAX, PRECISION, SUM, USED, N, spilled
+from testbed.trace.trace import Column
+
+_SHARES = (50, 90, 99)  # percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallies:
+    """One metric's tally of each flow; a row a flow, or a pair of value and count.
+
+    values, counts: of all flows, flow by flow, values ascending.  start: where each
+    flow's begin, and behind the last where they end.  n, total, highest: of each flow.
+    precision: bits, 0 where values are exact.
+    """
+
+    values: Column
+    counts: Column
+    start: Column
+    n: Column
+    total: Column
+    highest: Column
+    precision: Column
+
+    def distinct(self, row: int) -> tuple[Column, Column]:
+        """Return a flow's values, ascending, and how often each occurred."""
+        part = slice(int(self.start[row]), int(self.start[row + 1]))
+        return self.values[part], self.counts[part]
+
+    def error(self, row: int) -> float:
+        """Return the largest relative error of a flow's quantiles; 0 if exact."""
+        bits = int(self.precision[row])
+        return 2.0**-bits if bits else 0.0
+
+    def summary(self, row: int) -> Summary:
+        """Return n, mean and quantiles of one flow's values."""
+        return _summary(*self.distinct(row), total=int(self.total[row]), highest=int(self.highest[row]))
+
+    def in_segments(self, row: int, mss: int) -> Summary:
+        """Return the same of a flow's values in segments, each rounded up."""
+        values, counts = self.distinct(row)
+        values = -(-values // mss)
+        total = int((values * counts).sum())
+        return _summary(values, counts, total=total, highest=int(-(-self.highest[row] // mss)))
+
+    def above(self, row: int, limit: int) -> Summary:
+        """Return the same of the values above a limit."""
+        values, counts = self.distinct(row)
+        kept = values > limit
+        values, counts = values[kept], counts[kept]
+        total = int((values * counts).sum())
+        return _summary(values, counts, total=total, highest=int(self.highest[row]))
+
+
+def tallies(pool: Table, places: Column) -> Tallies:
+    """Return the tallies that stand at some places of a pool."""
+    head = pool[places[:, None] + np.arange(PRECISION + 1)]
+    rows = np.zeros((int(head[:, USED].sum()), 3), np.int64)
+    _spill(pool, places, rows)
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    return Tallies(
+        values=rows[:, 1].copy(),
+        counts=rows[:, 2].copy(),
+        start=np.concatenate([[0], np.cumsum(head[:, USED])]),
+        n=head[:, N],
+        total=head[:, SUM],
+        highest=head[:, MAX],
+        precision=head[:, PRECISION],
+    )
+
+
+@kernel
+def _spill(pool: Table, places: Column, rows: Table) -> None:
+    start = 0
+    for row in range(len(places)):
+        start = spilled(pool, places[row], row, rows, start)
+
+
+def _summary(values: Column, counts: Column, *, total: int, highest: int) -> Summary:
+    """Summarise values, ascending, of which each occurred so many times.
+
+    A quantile is the nearest rank at or above, as in Measurement.summary.
+    """
+    n = int(counts.sum())
+    if not n:
+        return Summary(n=0)
+    ranks = [max(1, -(-share * n // 100)) for share in _SHARES]
+    at = np.searchsorted(np.cumsum(counts), ranks)
+    p50, p90, p99 = (min(float(values[place]), float(highest)) for place in at)
+    return Summary(
+        n=n, mean=total / n, p50=p50, p90=p90, p99=p99, max=float(highest)
+    )
