@@ -52,6 +52,6 @@ COMPILED = not numba.config.DISABLE_JIT
 def kernel(function: Function) -> Function:
     """Compile a function when it is first called, and keep the result."""
     compiled: Function = numba.njit(
-        cache=bool(_FOLDER), nogil=True, error_model="numpy"
+        cache=bool(_FOLDER), nogil=True, error_model="numpy", _nrt=False
     )(function)
     return compiled
