@@ -45,17 +45,25 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=int, default=_TOP, metavar="N", help="how many flows to show"
     )
-    parser.add_argument("--sort", choices=SORTS, default="bytes", metavar="KEY",
-        help=f"what makes a flow come first: {', '.join(SORTS)} (default bytes)")
+    parser.add_argument(
+        "--sort",
+        choices=SORTS,
+        default="bytes",
+        metavar="KEY",
+        help=f"what makes a flow come first: {', '.join(SORTS)} (default bytes)",
+    )
     parser.add_argument(
         "--burst-gap",
         default="20us",
         metavar="TIME",
         help="packets within this time are one burst (default 20us)",
     )
-    parser.add_argument("--series", action="store_true",
-        help="with --json: every packet as well")
-    parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    parser.add_argument(
+        "--series", action="store_true", help="with --json: every packet as well"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON and nothing else"
+    )
     parser.set_defaults(command=_inspect)
 
 

@@ -56,7 +56,9 @@ def _heading(inspection: Inspection) -> list[Text]:
         reasons = (f"{count(n)} {why}" for why, n in inspection.skipped.items())
         lines.append(Text(f"skipped: {', '.join(reasons)}"))
     if inspection.dropped:
-        lines.append(Text(f"the capture dropped {plural(inspection.dropped, 'packet')}"))
+        lines.append(
+            Text(f"the capture dropped {plural(inspection.dropped, 'packet')}")
+        )
     return lines
 
 

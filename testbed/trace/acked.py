@@ -14,7 +14,7 @@ from testbed.trace.layers import (
     WINDOW,
 )
 from testbed.trace.loads import be32, signed
-from testbed.trace.pool import N, SIZES, TIMES, tallied
+from testbed.trace.pool import SIZES, TIMES, N, tallied
 from testbed.trace.ranges import covered, floored
 from testbed.trace.state import (
     ACK_GAP,
@@ -42,7 +42,9 @@ from testbed.trace.state import (
 
 
 @kernel
-def acknowledge(data: Bytes, header: Table, places: tuple[int, int], state: State) -> None:
+def acknowledge(
+    data: Bytes, header: Table, places: tuple[int, int], state: State
+) -> None:
     """Add what a packet with the ACK flag acknowledges to its peer's flow.
 
     places: of its own side and of its peer's.

@@ -55,6 +55,7 @@ from testbed.trace.state import (
     State,
 )
 
+_PACE_PRECISION = 6  # bits; it is an estimate, and 1 in 64 is close enough
 _HASH_BITS = 31
 _HASH = (1 << _HASH_BITS) - 1
 _FAMILY_SHIFT, _PORT_SHIFT, _SRC_SHIFT = 32, 16, 16
@@ -185,8 +186,9 @@ def flow_of(state: State, place: int) -> int:
         side[S_FLOW] = row
         flow = state.flows[row]
         flow[F_SIDE] = place
-        for tally in range(SIZE, PACE + 1):
-            flow[tally] = new_tally(state.pool)
+        for tally in range(SIZE, PACE):
+            flow[tally] = new_tally(state.pool, 0)
+        flow[PACE] = new_tally(state.pool, _PACE_PRECISION)
     return side[S_FLOW]
 
 

@@ -10,8 +10,9 @@ Memory follows the number of flows, not that of packets. With series=True the pa
 are kept as well, as testbed.trace.trace.Trace: numpy arrays of int64.
 """
 
+import io
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from testbed.trace.measurement import Summary
 from testbed.trace.mss import infer_mss
 from testbed.trace.reading import Options, followed
 from testbed.trace.records import Told
-from testbed.trace.source import opened
+from testbed.trace.source import Source, opened
 from testbed.trace.state import (
     ACK_GAP,
     ACKED,
@@ -304,6 +305,14 @@ def inspect(path: Path, options: Options | None = None) -> Inspection:
     with opened(path) as source:
         told, state = followed(source, chosen)
     return _inspection(str(path), told, state, chosen)
+
+
+def inspect_bytes(data: bytes, name: str, options: Options | None = None) -> Inspection:
+    """Read a capture from bytes. name: the file's, for what is said about it."""
+    chosen = options or Options()
+    with Source(io.BytesIO(data), name) as source:
+        told, state = followed(source, chosen)
+    return _inspection(name, told, state, chosen)
 
 
 def _inspection(name: str, told: Told, state: State, options: Options) -> Inspection:

@@ -46,12 +46,24 @@ if _FOLDER:
 
 import numba  # noqa: E402  # it reads the environment when it is imported
 
-COMPILED = not numba.config.DISABLE_JIT
+_OPTIONS = {
+    "cache": bool(_FOLDER),
+    "nogil": True,
+    "error_model": "numpy",
+    # Kernels allocate nothing, and counting references would take most of their time.
+    "_nrt": False,
+}
+#: Whether kernels are compiled, or run as they are.
+COMPILED: bool = not vars(numba.config)["DISABLE_JIT"]
 
 
 def kernel(function: Function) -> Function:
     """Compile a function when it is first called, and keep the result."""
-    compiled: Function = numba.njit(
-        cache=bool(_FOLDER), nogil=True, error_model="numpy", _nrt=False
-    )(function)
-    return compiled
+    compile_it: Callable[..., Callable[[Function], Function]] = numba.njit
+    return compile_it(**_OPTIONS)(function)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function into each that calls it: for steps of the loop over packets."""
+    compile_it: Callable[..., Callable[[Function], Function]] = numba.njit
+    return compile_it(**_OPTIONS, forceinline=True)(function)

@@ -31,8 +31,8 @@ def _compiled(size: int, *, big: bool) -> Load:
 
         return numba.int64(data, numba.int64), generate
 
-    loaded: Load = load
-    return loaded
+    loaded: Any = load
+    return loaded  # type: ignore[no-any-return]  # an intrinsic is called as a Load
 
 
 def _plain(size: int, *, big: bool) -> Load:
@@ -40,6 +40,28 @@ def _plain(size: int, *, big: bool) -> Load:
         return int.from_bytes(bytes(data[at : at + size]), "big" if big else "little")
 
     return load
+
+
+def _compiled_prefetch() -> Callable[[Table, int, int], None]:
+    """Return the instruction that has the cache fetch a row of a table."""
+
+    @intrinsic
+    def fetch(_typing: Any, table: Any, row: Any, column: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, values[0])
+            width = builder.extract_value(view.shape, 1)
+            at = builder.add(builder.mul(values[1], width), values[2])
+            place = builder.bitcast(builder.gep(view.data, [at]), _BYTE.as_pointer())
+            kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), *[_INT] * 3])
+            name = "llvm.prefetch.p0i8" if _TYPED else "llvm.prefetch.p0"
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            builder.call(function, [place, _INT(1), _INT(3), _INT(1)])
+            return context.get_dummy_value()
+
+        return numba.void(table, numba.int64, numba.int64), generate
+
+    fetched: Any = fetch
+    return fetched  # type: ignore[no-any-return]
 
 
 _make = _compiled if COMPILED else _plain

@@ -77,9 +77,10 @@ def give(pool: Table, at: int, power: int) -> None:
 
 
 @kernel
-def new_tally(pool: Table) -> int:
-    """Return the place of an empty tally."""
+def new_tally(pool: Table, precision: int) -> int:
+    """Return the place of an empty tally. precision: bits, 0 for exact ones."""
     at = take(pool, _FIRST_SLOTS + 1)
+    pool[at + PRECISION] = precision
     pool[at + MAX] = -_WORD_MAX
     pool[at + SLOTS] = _FIRST_SLOTS
     return at
@@ -108,8 +109,9 @@ def tallied(pool: Table, at: int, value: int, kind: int) -> int:
 @kernel
 def cleared(pool: Table, at: int) -> None:
     """Make a tally empty, and leave it as large as it is."""
-    slots = pool[at + SLOTS]
+    slots, precision = pool[at + SLOTS], pool[at + PRECISION]
     pool[at : at + (2 << slots)] = 0
+    pool[at + PRECISION] = precision
     pool[at + MAX] = -_WORD_MAX
     pool[at + SLOTS] = slots
 

@@ -56,9 +56,7 @@ def blocks(source: Source, told: Told) -> Iterator[Table]:
     return _records(source, told, layout, link & _LINK_TYPE)
 
 
-def _records(
-    source: Source, told: Told, layout: _Format, link: int
-) -> Iterator[Table]:
+def _records(source: Source, told: Told, layout: _Format, link: int) -> Iterator[Table]:
     big = int(layout.byte_order == ">")
     shape = np.array([big, layout.ns_per_tick, link, layout.record_header], np.int64)
     records = room()

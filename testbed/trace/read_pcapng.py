@@ -95,10 +95,13 @@ def _records(source: Source, told: Told, first: _Section) -> Iterator[Table]:
         if why != PAUSED or rows < len(records):
             section = _after(source, told, section, why)
     for reason, text in REASONS.items():
-        told.skipped[text] += int(skips[reason])
-        told.packets += int(skips[reason])
+        if skips[reason]:
+            told.skipped[text] += int(skips[reason])
+            told.packets += int(skips[reason])
     if skips[walk.UNTIMED]:
-        told.warnings.append(f"{source.name}: {skips[walk.UNTIMED]} packets carry no time")
+        told.warnings.append(
+            f"{source.name}: {skips[walk.UNTIMED]} packets carry no time"
+        )
 
 
 def _after(source: Source, told: Told, section: _Section, why: int) -> _Section | None:
@@ -138,7 +141,9 @@ def _trouble(source: Source, section: _Section) -> str:
     if length <= LARGEST and not source.need(size):
         wanted, got = f"a block of {length} bytes", f"{source.end - source.at} bytes"
         return fault(source.name, source.position, wanted=wanted, got=got)
-    trailer = source.take(size)[-_WORD:] if _SHORTEST_BLOCK <= length <= LARGEST else b""
+    trailer = (
+        source.take(size)[-_WORD:] if _SHORTEST_BLOCK <= length <= LARGEST else b""
+    )
     if trailer == struct.pack(section.order + "I", length):
         return ""
     wanted = "a block with its length before and after it"
@@ -188,7 +193,9 @@ def _describe(section: _Section, block: bytes) -> str:
     if len(block) >= _SHORTEST_INTERFACE:
         link, snaplen = struct.unpack_from(section.order + "HxxI", block, 2 * _WORD)
     options = _options(section, block, fixed=_SHORTEST_INTERFACE)
-    offset_s = _integer(section, options.get(InterfaceOption.TSOFFSET, b""), signed=True)
+    offset_s = _integer(
+        section, options.get(InterfaceOption.TSOFFSET, b""), signed=True
+    )
     mode, number = _clock(options.get(InterfaceOption.TSRESOL) or _MICROSECONDS)
     if abs(offset_s) >= _OFFSET_LIMIT:
         mode, offset_s = walk.NO_TIME, 0

@@ -6,7 +6,6 @@ from testbed.trace.inspection import Flows
 from testbed.trace.jit import Table
 from testbed.trace.state import (
     ACKS_FROM,
-    BASE,
     E_LENGTH,
     E_NS,
     E_POSITION,
@@ -37,9 +36,7 @@ def traces(state: State, flows: Flows) -> tuple[Trace, ...]:
     return tuple(found)
 
 
-def _trace(
-    state: State, flows: Flows, row: int, rows: Table, emitted: Table
-) -> Trace:
+def _trace(state: State, flows: Flows, row: int, rows: Table, emitted: Table) -> Trace:
     place = flows.side(row)
     own, peer = state.sides[place], state.sides[place ^ 1]
     start_known = bool(own[KNOWS] & HAS_START)

@@ -36,7 +36,7 @@ class Pieces(Protocol):
         """Return at most size bytes; none when there are no more."""
 
 
-class Damaged(Exception):  # noqa: N818  # what happened to a stream, not to us
+class Damaged(Exception):  # what happened to a stream, not to us
     """A compressed stream ended early or is damaged; its text says how."""
 
 

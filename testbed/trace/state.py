@@ -49,7 +49,9 @@ HAS_START, HAS_SEQ, HAS_ACK, HAS_DATA, CLOSED, HAS_SYN, HAS_ANSWER, ACCEPTS = (
 F_SIDE, PACKETS, BYTES, BASE, SENT_HIGH, FIRST_NS, LAST_NS = range(7)
 BURST_NS, BURST_PACKETS, BURST_BYTES = range(7, 10)
 SIZE, ACKED, SEND_GAP, ACK_GAP, RTT, BURST, PACE = TALLIES = range(10, 17)
-ADVANCED_NS, IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL, RTT_MISSED = range(17, 23)
+ADVANCED_NS, IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL, RTT_MISSED = range(
+    17, 23
+)
 SEEN, SEEN_COUNT, SEEN_FLOOR, BOARD, BOARD_COUNT = range(23, 28)
 RETRANSMITS, DUPLICATE, LATE, REORDERED, DUP_ACKS, ZERO_WINDOWS = range(28, 34)
 SACKED, DSACKS, OPTIONS_0 = range(34, 37)
@@ -148,10 +150,7 @@ def has_room(state: State) -> bool:
         and counts[SIDES] + _MOST_NEW <= len(state.sides)
         and counts[FLOWS] + _MOST_NEW <= len(state.flows)
         and state.pool[NEXT] + RESERVE <= len(state.pool)
-        and (
-            not len(state.emitted)
-            or counts[ROWS] + _MOST_NEW <= len(state.emitted)
-        )
+        and (not len(state.emitted) or counts[ROWS] + _MOST_NEW <= len(state.emitted))
     )
 
 

@@ -44,14 +44,20 @@ class Tallies:
 
     def summary(self, row: int) -> Summary:
         """Return n, mean and quantiles of one flow's values."""
-        return _summary(*self.distinct(row), total=int(self.total[row]), highest=int(self.highest[row]))
+        return _summary(
+            *self.distinct(row),
+            total=int(self.total[row]),
+            highest=int(self.highest[row]),
+        )
 
     def in_segments(self, row: int, mss: int) -> Summary:
         """Return the same of a flow's values in segments, each rounded up."""
         values, counts = self.distinct(row)
         values = -(-values // mss)
         total = int((values * counts).sum())
-        return _summary(values, counts, total=total, highest=int(-(-self.highest[row] // mss)))
+        return _summary(
+            values, counts, total=total, highest=int(-(-self.highest[row] // mss))
+        )
 
     def above(self, row: int, limit: int) -> Summary:
         """Return the same of the values above a limit."""
@@ -97,6 +103,4 @@ def _summary(values: Column, counts: Column, *, total: int, highest: int) -> Sum
     ranks = [max(1, -(-share * n // 100)) for share in _SHARES]
     at = np.searchsorted(np.cumsum(counts), ranks)
     p50, p90, p99 = (min(float(values[place]), float(highest)) for place in at)
-    return Summary(
-        n=n, mean=total / n, p50=p50, p90=p90, p99=p99, max=float(highest)
-    )
+    return Summary(n=n, mean=total / n, p50=p50, p90=p90, p99=p99, max=float(highest))

@@ -77,7 +77,10 @@ def _by_ttl(own: Table, peer: Table) -> Vantage:
 
 def _by_handshake(own: Table, peer: Table) -> Vantage:
     opens, accepts = (peer, own) if own[KNOWS] & ACCEPTS else (own, peer)
-    once = opens[SYN_NS] == opens[SYN_AGAIN_NS] and accepts[SYN_NS] == accepts[SYN_AGAIN_NS]
+    once = (
+        opens[SYN_NS] == opens[SYN_AGAIN_NS]
+        and accepts[SYN_NS] == accepts[SYN_AGAIN_NS]
+    )
     if not (opens[KNOWS] & HAS_SYN and opens[KNOWS] & HAS_ANSWER) or not once:
         return Vantage.UNKNOWN
     forth = int(accepts[SYN_NS] - opens[SYN_NS])

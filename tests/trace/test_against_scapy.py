@@ -4,9 +4,7 @@ import io
 
 import pytest
 
-from testbed.trace.packets import Headers, decode
 from testbed.trace.pcapng import PcapngWriter
-from testbed.trace.read_pcapng import read_pcapng
 from tests.trace.craft import (
     FIN,
     SYN,
@@ -17,6 +15,7 @@ from tests.trace.craft import (
     mss_option,
     tcp_header,
 )
+from tests.trace.reads import headers, records
 
 pytest.importorskip("scapy.layers.l2")
 inet = pytest.importorskip("scapy.layers.inet")
@@ -35,7 +34,7 @@ def crafted() -> Talk:
 
 
 def row(packet) -> tuple[object, ...]:
-    """Return the columns of Headers that scapy knows of."""
+    """Return the columns of a header that scapy knows of."""
     tcp = packet[inet.TCP]
     ip = packet[inet6.IPv6] if inet6.IPv6 in packet else packet[inet.IP]
     total = ip.plen if inet6.IPv6 in packet else ip.len - 4 * ip.ihl
@@ -44,27 +43,19 @@ def row(packet) -> tuple[object, ...]:
     return (int(packet.time * 10**9), ip.src, ip.dst, *fields, length)
 
 
-def rows(headers: Headers, addresses: tuple[str, ...]) -> list[tuple[object, ...]]:
-    columns = (headers.sport, headers.dport, headers.seq, headers.ack)
-    numbers = (*columns, headers.flags, headers.window, headers.length)
-    return list(
-        zip(
-            headers.time_ns.tolist(),
-            map(addresses.__getitem__, headers.src),
-            map(addresses.__getitem__, headers.dst),
-            *(column.tolist() for column in numbers),
-            strict=True,
-        )
-    )
+def rows(found) -> list[tuple[object, ...]]:
+    columns = (found.time_ns, found.src, found.dst, found.sport, found.dport)
+    numbers = (found.seq, found.ack, found.flags, found.window, found.length)
+    return list(zip(*columns, *numbers, strict=True))
 
 
 def test_a_crafted_capture_is_decoded_as_scapy_decodes_it() -> None:
     file = crafted().written()
     wanted = [row(packet) for packet in utils.rdpcap(io.BytesIO(file))]
 
-    packets = decode(read_pcapng(file, "x"))
+    packets = headers(file)
 
-    assert rows(packets.headers, packets.addresses) == wanted
+    assert rows(packets) == wanted
     assert packets.skipped == {}
 
 
@@ -77,7 +68,7 @@ def test_wire_lengths_and_directions_are_what_scapy_reads() -> None:
     file = stream.getvalue()
     read = list(utils.PcapNgReader(io.BytesIO(file)))
 
-    table = read_pcapng(file, "x").table
+    table = records(file)
 
-    assert table.wire.tolist() == [packet.wirelen for packet in read]
-    assert table.direction.tolist() == [packet.direction or 0 for packet in read]
+    assert table.wire == [packet.wirelen for packet in read]
+    assert table.direction == [packet.direction or 0 for packet in read]

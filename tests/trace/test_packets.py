@@ -4,8 +4,7 @@ import struct
 
 import pytest
 
-from testbed.trace.packets import ABSENT, decode
-from testbed.trace.read_pcapng import read_pcapng
+from testbed.trace.decode import ABSENT
 from tests.trace.craft import (
     SYN,
     TIMESTAMPS,
@@ -16,6 +15,7 @@ from tests.trace.craft import (
     mss_option,
     tcp_header,
 )
+from tests.trace.reads import headers as read
 
 TCP = tcp_header()
 IPV4 = ethernet(0x0800)
@@ -38,7 +38,7 @@ def fragment(offset_and_more: int) -> bytes:
 
 
 def decoded(*frames: bytes, wire: int = 0):
-    return decode(read_pcapng(frames_written(*frames, wire=wire), "x"))
+    return read(frames_written(*frames, wire=wire))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def decoded(*frames: bytes, wire: int = 0):
 def test_the_payload_length_comes_from_the_ip_header(frame: bytes) -> None:
     packets = decoded(frame, wire=1_000)
 
-    assert packets.headers.length.tolist() == [700]
+    assert packets.length == [700]
     assert packets.skipped == {}
 
 
@@ -108,7 +108,7 @@ def test_a_big_tcp_packet_has_its_length_from_the_wire(frame: bytes) -> None:
     big = decoded(frame, wire=14 + 40 + 20 + 185_000)
     lengths = {b"\x08": 185_020, b"\x86": 185_000}
 
-    assert big.headers.length.tolist() == [lengths[frame[12:13]]]
+    assert big.length == [lengths[frame[12:13]]]
 
 
 def test_a_big_tcp_packet_has_its_length_from_the_jumbo_option() -> None:
@@ -116,19 +116,19 @@ def test_a_big_tcp_packet_has_its_length_from_the_jumbo_option() -> None:
 
     packets = decoded(head + TCP, wire=300_000)
 
-    assert packets.headers.length.tolist() == [185_000]
+    assert packets.length == [185_000]
 
 
 def test_a_jumbo_option_in_a_packet_with_a_length_of_its_own_is_no_length() -> None:
     head = IPV6 + ipv6_header(8 + 20 + 700, next_header=0) + jumbo(185_000)
 
-    assert decoded(head + TCP).headers.length.tolist() == [700]
+    assert decoded(head + TCP).length == [700]
 
 
 def test_padding_of_the_frame_is_no_payload() -> None:
     packets = decoded(IPV4 + ipv4_header(40) + TCP + bytes(6))
 
-    assert packets.headers.length.tolist() == [0]
+    assert packets.length == [0]
 
 
 def test_ipv4_and_ipv6_keep_the_order_of_the_file() -> None:
@@ -137,23 +137,22 @@ def test_ipv4_and_ipv6_keep_the_order_of_the_file() -> None:
 
     packets = decoded(four, six, four, six)
 
-    places = [packets.addresses[place] for place in packets.headers.src]
-    assert places == ["10.0.0.1", "fc00::1", "10.0.0.1", "fc00::1"]
-    assert packets.headers.length.tolist() == [1, 2, 1, 2]
+    assert packets.src == ["10.0.0.1", "fc00::1", "10.0.0.1", "fc00::1"]
+    assert packets.length == [1, 2, 1, 2]
 
 
 def test_the_fields_of_the_header_are_read() -> None:
     header = tcp_header((1, 65535), seq=2**32 - 1, ack=2**31, flags=0x1B, window=65535)
 
-    headers = decoded(IPV4 + ipv4_header(40) + header).headers
+    headers = decoded(IPV4 + ipv4_header(40) + header)
 
-    assert headers.sport.tolist() == [1]
-    assert headers.dport.tolist() == [65535]
-    assert headers.seq.tolist() == [2**32 - 1]
-    assert headers.ack.tolist() == [2**31]
-    assert headers.flags.tolist() == [0x1B]
-    assert headers.window.tolist() == [65535]
-    assert headers.option_bytes.tolist() == [0]
+    assert headers.sport == [1]
+    assert headers.dport == [65535]
+    assert headers.seq == [2**32 - 1]
+    assert headers.ack == [2**31]
+    assert headers.flags == [0x1B]
+    assert headers.window == [65535]
+    assert headers.option_bytes == [0]
 
 
 @pytest.mark.parametrize(
@@ -174,18 +173,18 @@ def test_the_fields_of_the_header_are_read() -> None:
 def test_the_options_of_a_syn_are_read(options: bytes, mss: int, wscale: int) -> None:
     header = tcp_header(flags=SYN, options=options)
 
-    headers = decoded(IPV4 + ipv4_header(20 + len(header)) + header).headers
+    headers = decoded(IPV4 + ipv4_header(20 + len(header)) + header)
 
-    assert headers.mss.tolist() == [mss]
-    assert headers.wscale.tolist() == [wscale]
+    assert headers.mss == [mss]
+    assert headers.wscale == [wscale]
 
 
 def test_the_options_of_other_packets_are_not_read() -> None:
     header = tcp_header(options=mss_option(1460))
 
-    headers = decoded(IPV4 + ipv4_header(20 + len(header)) + header).headers
+    headers = decoded(IPV4 + ipv4_header(20 + len(header)) + header)
 
-    assert headers.mss.tolist() == [ABSENT]
+    assert headers.mss == [ABSENT]
 
 
 @pytest.mark.parametrize(
@@ -258,5 +257,5 @@ def test_what_cannot_be_read_is_counted_by_reason(frame: bytes, reason: str) -> 
 
     packets = decoded(good, frame, good)
 
-    assert packets.headers.length.tolist() == [1, 1]
+    assert packets.length == [1, 1]
     assert packets.skipped == {reason: 1}

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.errors import CaptureError
 from testbed.trace.capture import parse_capture, read_capture
-from testbed.trace.read_pcap import read_pcap
+from tests.trace.reads import records
 
 DIALECTS = [
     pytest.param("<", 0xA1B2C3D4, 5_000, id="little-microseconds"),
@@ -29,15 +29,14 @@ def record(data: bytes, wire: int, order: str = "<") -> bytes:
 def test_every_dialect_is_read(order: str, magic: int, fraction_ns: int) -> None:
     packets = record(b"abc", 70_000, order) + record(b"", 0, order)
 
-    records = read_pcap(file_header(order, magic) + packets, "x")
+    table = records(file_header(order, magic) + packets)
 
-    table = records.table
-    assert table.time_ns.tolist() == [3 * 10**9 + fraction_ns] * 2
-    assert table.captured.tolist() == [3, 0]
-    assert table.wire.tolist() == [70_000, 0]
-    assert table.link.tolist() == [1, 1]
-    assert records.warnings == ()
-    assert records.dropped is None
+    assert table.time_ns == [3 * 10**9 + fraction_ns] * 2
+    assert table.captured == [3, 0]
+    assert table.wire == [70_000, 0]
+    assert table.link == [1, 1]
+    assert table.told.warnings == []
+    assert table.told.dropped is None
 
 
 @pytest.mark.parametrize(
@@ -49,15 +48,15 @@ def test_every_dialect_is_read(order: str, magic: int, fraction_ns: int) -> None
     ],
 )
 def test_a_cut_file_yields_what_came_before_and_a_warning(rest: bytes) -> None:
-    records = read_pcap(file_header() + record(b"abc", 3) + rest, "x")
+    read = records(file_header() + record(b"abc", 3) + rest)
 
-    assert records.table.captured.tolist() == [3]
-    assert "x, byte 43: wanted a whole packet record" in records.warnings[0]
+    assert read.captured == [3]
+    assert "x, byte 43: wanted a whole packet record" in read.told.warnings[0]
 
 
 def test_half_a_file_header_is_an_error() -> None:
     with pytest.raises(CaptureError, match="wanted a file header of 24 bytes, got 23"):
-        read_pcap(file_header()[:23], "x")
+        records(file_header()[:23])
 
 
 def test_a_link_type_we_do_not_read_is_counted() -> None:

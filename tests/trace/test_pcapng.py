@@ -12,8 +12,8 @@ from testbed import process
 from testbed.errors import CaptureError
 from testbed.trace.capture import parse_capture
 from testbed.trace.pcapng import Direction, PcapngWriter
-from testbed.trace.read_pcapng import read_pcapng
 from tests.trace.craft import Talk
+from tests.trace.reads import records
 
 PACKET = st.tuples(
     st.integers(0, 2**62),
@@ -70,16 +70,13 @@ def test_packets_written_read_back_the_same(packets: list[tuple]) -> None:
     times, frames, wires, outgoing = zip(*packets, strict=True) if packets else [()] * 4
     list(map(writer.packet, times, frames, wires, outgoing))
 
-    records = read_pcapng(stream.getvalue(), "x")
+    read = records(stream.getvalue())
 
-    table = records.table
-    ends = (table.offset + table.captured).tolist()
-    spans = map(slice, table.offset.tolist(), ends)
-    assert table.time_ns.tolist() == list(times)
-    assert [records.data[span] for span in spans] == list(frames)
-    assert table.wire.tolist() == list(wires)
-    assert table.direction.tolist() == [DIRECTIONS[known] for known in outgoing]
-    assert records.warnings == ()
+    assert read.time_ns == list(times)
+    assert read.frames == list(frames)
+    assert read.wire == list(wires)
+    assert read.direction == [DIRECTIONS[known] for known in outgoing]
+    assert read.told.warnings == []
 
 
 def test_the_counts_and_the_vantage_point_read_back() -> None:
@@ -113,10 +110,10 @@ def test_both_byte_orders_are_read(order: str) -> None:
     offset = option(order, 14, struct.pack(order + "q", 100))
     file = section(order) + interface(order, nanoseconds + offset)
 
-    records = read_pcapng(file + enhanced(order, 2**33 + 5), "x")
+    read = records(file + enhanced(order, 2**33 + 5))
 
-    assert records.table.time_ns.tolist() == [2**33 + 5 + 100 * 10**9]
-    assert records.table.wire.tolist() == [4]
+    assert read.time_ns == [2**33 + 5 + 100 * 10**9]
+    assert read.wire == [4]
 
 
 @pytest.mark.parametrize(
@@ -133,39 +130,39 @@ def test_each_interface_has_its_resolution(resolution: bytes, time_ns: int) -> N
     options = option("<", 9, resolution) if resolution else b""
     file = section("<") + interface("<") + interface("<", options)
 
-    records = read_pcapng(file + enhanced("<", 3, number=1), "x")
+    read = records(file + enhanced("<", 3, number=1))
 
-    assert records.table.time_ns.tolist() == [time_ns]
+    assert read.time_ns == [time_ns]
 
 
 def test_every_section_has_its_own_interfaces_and_byte_order() -> None:
     first = section("<") + interface("<", option("<", 9, b"\x09")) + enhanced("<", 7)
     second = section(">") + interface(">") + enhanced(">", 8)
 
-    records = read_pcapng(first + second, "x")
+    read = records(first + second)
 
-    assert records.table.time_ns.tolist() == [7, 8_000]
-    assert records.warnings == ()
+    assert read.time_ns == [7, 8_000]
+    assert read.told.warnings == []
 
 
 def test_simple_packets_are_read_and_their_missing_times_told() -> None:
     simple = block("<", 3, struct.pack("<I", 9) + b"data")
 
-    records = read_pcapng(section("<") + interface("<") + simple, "x")
+    read = records(section("<") + interface("<") + simple)
 
-    assert records.table.wire.tolist() == [9]
-    assert records.table.captured.tolist() == [4]
-    assert records.warnings == ("x: 1 packets carry no time",)
+    assert read.wire == [9]
+    assert read.captured == [4]
+    assert read.told.warnings == ["x: 1 packets carry no time"]
 
 
 def test_blocks_of_other_kinds_are_passed_over() -> None:
     custom = block("<", 0x0BAD, struct.pack("<I", 1) + b"whatever")
     file = section("<") + custom + interface("<") + custom + enhanced("<", 1)
 
-    records = read_pcapng(file, "x")
+    read = records(file)
 
-    assert len(records.table) == 1
-    assert records.skipped == {}
+    assert len(read.wire) == 1
+    assert read.told.skipped == {}
 
 
 @pytest.mark.parametrize(
@@ -193,7 +190,7 @@ def test_blocks_of_other_kinds_are_passed_over() -> None:
         ),
         pytest.param(
             interface("<") + block("<", 2, bytes(24)),
-            {"obsolete packet block": 1},
+            {"captured too short": 1},
             id="obsolete",
         ),
     ],
@@ -210,30 +207,30 @@ def test_packets_that_cannot_be_used_are_counted_by_reason(
 def test_a_cut_file_yields_what_came_before_and_a_warning() -> None:
     whole = section("<") + interface("<") + enhanced("<", 1)
 
-    records = read_pcapng(whole + enhanced("<", 2)[:-1], "x")
+    read = records(whole + enhanced("<", 2)[:-1])
 
-    assert len(records.table) == 1
+    assert len(read.wire) == 1
     wanted = f"x, byte {len(whole)}: wanted a block of 36 bytes, got 35 bytes"
-    assert records.warnings == (wanted,)
+    assert read.told.warnings == [wanted]
 
 
 def test_a_damaged_block_ends_the_reading_with_a_warning() -> None:
     whole = section("<") + interface("<") + enhanced("<", 1)
     damaged = enhanced("<", 2)[:-4] + b"\xff\xff\xff\xff"
 
-    records = read_pcapng(whole + damaged + enhanced("<", 3), "x")
+    read = records(whole + damaged + enhanced("<", 3))
 
-    assert len(records.table) == 1
-    assert "wanted a block with its length before and after it" in records.warnings[0]
+    assert len(read.wire) == 1
+    assert "wanted a block with its length before and after it" in read.told.warnings[0]
 
 
 def test_a_damaged_second_section_is_a_warning() -> None:
     file = section("<") + interface("<") + enhanced("<", 1)
 
-    records = read_pcapng(file + section("<")[:20], "x")
+    read = records(file + section("<")[:20])
 
-    assert len(records.table) == 1
-    assert "wanted a section header block" in records.warnings[0]
+    assert len(read.wire) == 1
+    assert "wanted a section header block" in read.told.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,83 @@
+"""A capture's records and headers, one by one, for tests that look below the flows."""
+
+import io
+import ipaddress
+from types import SimpleNamespace
+
+import numpy as np
+
+from testbed.trace import decode as decoding
+from testbed.trace import layers, walk
+from testbed.trace.records import ROWS, Told, blocks
+from testbed.trace.source import Source
+
+RECORD = dict(
+    time_ns=walk.TIME,
+    captured=walk.CAPTURED,
+    wire=walk.WIRE,
+    link=walk.LINK,
+    direction=walk.DIRECTION,
+)
+HEADER = dict(
+    time_ns=layers.H_TIME,
+    sport=layers.SPORT,
+    dport=layers.DPORT,
+    seq=layers.SEQ,
+    ack=layers.ACK,
+    flags=layers.FLAGS,
+    window=layers.WINDOW,
+    length=layers.LENGTH,
+    option_bytes=layers.OPTIONS,
+    mss=layers.MSS,
+    wscale=layers.WSCALE,
+    sacks=layers.SACKS,
+    direction=layers.H_DIRECTION,
+    ttl=layers.TTL,
+)
+
+
+def records(data: bytes, name: str = "x") -> SimpleNamespace:
+    """Return the columns of all records, their bytes as frames, and what was told."""
+    told, rows, frames = Told(), [np.zeros((0, walk.RECORD_COLUMNS), np.int64)], []
+    with Source(io.BytesIO(data), name) as source:
+        for block in blocks(source, told):
+            rows.append(block.copy())
+            starts = block[:, walk.AT].tolist()
+            sizes = block[:, walk.CAPTURED].tolist()
+            frames += [
+                source.data[at : at + size].tobytes()
+                for at, size in zip(starts, sizes, strict=True)
+            ]
+    table = np.concatenate(rows)
+    columns = {key: table[:, column].tolist() for key, column in RECORD.items()}
+    return SimpleNamespace(frames=frames, told=told, **columns)
+
+
+def headers(data: bytes) -> SimpleNamespace:
+    """Return the columns of all TCP headers, and what was skipped, by reason."""
+    skips = np.zeros(len(layers.REASONS), np.int64)
+    links = np.zeros(decoding.LINK_TYPES, np.int64)
+    found, room = [decoding.headers(0)], decoding.headers(ROWS)
+    with Source(io.BytesIO(data), "x") as source:
+        for block in blocks(source, Told()):
+            count = decoding.decode(source.data, block, room, skips, links)
+            found.append(room[:count].copy())
+    table = np.concatenate(found)
+    columns = {key: table[:, column].tolist() for key, column in HEADER.items()}
+    return SimpleNamespace(
+        src=[_address(row, layers.SRC_HIGH) for row in table.tolist()],
+        dst=[_address(row, layers.DST_HIGH) for row in table.tolist()],
+        skipped={
+            reason: count
+            for reason, count in zip(layers.REASONS, skips.tolist(), strict=True)
+            if count
+        },
+        **columns,
+    )
+
+
+def _address(row: list[int], at: int) -> str:
+    high, low = (row[at] & (1 << 64) - 1) << 64, row[at + 1] & (1 << 64) - 1
+    if row[layers.FAMILY] == layers.IPV4:
+        return str(ipaddress.IPv4Address(low))
+    return str(ipaddress.IPv6Address(high | low))
