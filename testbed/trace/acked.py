@@ -3,7 +3,7 @@
 from testbed.trace.connections import flow_of
 from testbed.trace.decode import FIN, RST, SYN
 from testbed.trace.flight import arrived
-from testbed.trace.jit import Bytes, Table, kernel
+from testbed.trace.jit import Bytes, Table, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     FLAGS,
@@ -41,7 +41,7 @@ from testbed.trace.state import (
 )
 
 
-@kernel
+@inlined
 def acknowledge(
     data: Bytes, header: Table, places: tuple[int, int], state: State
 ) -> None:
@@ -49,37 +49,44 @@ def acknowledge(
 
     places: of its own side and of its peer's.
     """
-    own, side = state.sides[places[0]], state.sides[places[1]]
+    side = state.sides[places[1]]
     knows, now = side[KNOWS], header[H_TIME]
-    if knows & (HAS_ACK | HAS_START):
-        last = side[ACK_LAST]
-    else:
-        last = side[SEQ_LAST] if knows & HAS_SEQ else header[ACK]
-    last += signed(header[ACK] - last, 32)
-    side[ACK_LAST] = last
-    acked = min(last, side[FIN_END])
+    acked = min(_position(side, header[ACK]), side[FIN_END])
     if not knows & (HAS_ACK | HAS_START):
         side[ACK_HIGH] = acked
     newly = acked - side[ACK_HIGH]
-    side[KNOWS] |= HAS_ACK
+    side[KNOWS] = knows | HAS_ACK
     syn = header[FLAGS] & SYN
     emit(state, (places[1], now, acked, -1, header[WINDOW], syn))
     if newly > 0:
         _advance(state, places[1], newly, now)
-    if not side[S_FLOW]:
-        return
-    flow = state.flows[side[S_FLOW]]
-    if newly > 0 or not knows & HAS_ACK:
-        arrived(state.pool, flow, acked, now)
-    elif newly == 0:
-        flow[DUP_ACKS] += _is_duplicate(header, own, side, flow)
-    if not header[WINDOW] and not header[FLAGS] & (RST | SYN):
-        flow[ZERO_WINDOWS] += 1
-    if header[SACKS]:
-        _sack(data, header, flow, side[ACK_HIGH], state.pool)
+    if side[S_FLOW]:
+        flow = state.flows[side[S_FLOW]]
+        if newly > 0 or not knows & HAS_ACK:
+            arrived(state.pool, flow, acked, now)
+        elif newly == 0:
+            own = state.sides[places[0]]
+            flow[DUP_ACKS] += _is_duplicate(header, own, side, flow)
+        if not header[WINDOW] and not header[FLAGS] & (RST | SYN):
+            flow[ZERO_WINDOWS] += 1
+        if header[SACKS]:
+            _sack(data, header, flow, side[ACK_HIGH], state.pool)
 
 
-@kernel
+@inlined
+def _position(side: Table, ack: int) -> int:
+    """Return the position that an acknowledgment means: the nearest to the last one."""
+    if side[KNOWS] & (HAS_ACK | HAS_START):
+        last = side[ACK_LAST]
+    else:
+        last = side[SEQ_LAST] if side[KNOWS] & HAS_SEQ else ack
+    last += signed(ack - last, 32)
+    side[ACK_LAST] = last
+    position: int = last
+    return position
+
+
+@inlined
 def _advance(state: State, place: int, newly: int, now: int) -> None:
     flow, pool = state.flows[flow_of(state, place)], state.pool
     state.sides[place, ACK_HIGH] += newly
@@ -90,7 +97,7 @@ def _advance(state: State, place: int, newly: int, now: int) -> None:
     flow[ACKED] = tallied(pool, flow[ACKED], newly, SIZES)
 
 
-@kernel
+@inlined
 def _is_duplicate(header: Table, own: Table, side: Table, flow: Table) -> bool:
     """Say whether it is a duplicate ACK as RFC 5681 has it (section 2)."""
     return (

@@ -6,7 +6,7 @@ SYN again, or a SYN out of place, does not.
 """
 
 from testbed.trace.decode import ACK_FLAG
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     DPORT,
@@ -62,7 +62,7 @@ _FAMILY_SHIFT, _PORT_SHIFT, _SRC_SHIFT = 32, 16, 16
 _WORD = 0xFFFF_FFFF
 
 
-@kernel
+@inlined
 def find(header: Table, slots: Table, connections: Table, counts: Table) -> int:
     """Return the place of a packet's connection, twice, plus 1 if it goes downwards.
 
@@ -91,16 +91,24 @@ def find(header: Table, slots: Table, connections: Table, counts: Table) -> int:
         ):
             return place << 1 | downwards
         slot = (slot + 1) & mask
-    place = counts[CONNECTIONS]
-    counts[CONNECTIONS] += 1
-    slots[slot] = mixed << PLACE | place + 1
-    row = connections[place]
-    row[LOW_HIGH], row[LOW], row[HIGH_HIGH], row[HIGH] = low_high, low, high_high, high
-    row[PORTS], row[PAIR] = ports, -1
-    return place << 1 | downwards
+    slots[slot] = mixed << PLACE | counts[CONNECTIONS] + 1
+    ends = (low_high, low, high_high, high, ports)
+    return _added(connections, counts, ends) << 1 | downwards
 
 
 @kernel
+def _added(
+    connections: Table, counts: Table, ends: tuple[int, int, int, int, int]
+) -> int:
+    place = counts[CONNECTIONS]
+    counts[CONNECTIONS] += 1
+    row = connections[place]
+    row[LOW_HIGH], row[LOW], row[HIGH_HIGH], row[HIGH], row[PORTS] = ends
+    row[PAIR] = -1
+    return place
+
+
+@inlined
 def _downwards(header: Table) -> int:
     """Say whether a packet goes from its connection's higher endpoint to the lower."""
     if header[SRC_HIGH] != header[DST_HIGH]:
@@ -110,7 +118,7 @@ def _downwards(header: Table) -> int:
     return int(header[SPORT] > header[DPORT])
 
 
-@kernel
+@inlined
 def _mixed(state: int, one: int, other: int) -> int:
     """Mix two numbers into a hash of 31 bits, all of whose products fit 64."""
     for value in (one >> 32, one, other >> 32, other):
@@ -119,7 +127,7 @@ def _mixed(state: int, one: int, other: int) -> int:
     return state
 
 
-@kernel
+@inlined
 def pair_of(found: int, state: State) -> int:
     """Return the place of the first of a connection's two sides, which may be new."""
     row = state.connections[found >> 1]

@@ -9,6 +9,8 @@ from testbed.trace.jit import Bytes, Table, kernel
 from testbed.trace.layers import (
     ACK,
     BAD_TCP,
+    COOKED,
+    COOKED_2,
     DPORT,
     FLAGS,
     H_DIRECTION,
@@ -45,7 +47,6 @@ _HEADER = 20
 _END, _NOP, _MSS_OPTION, _WSCALE_OPTION, _SACK_OPTION = 0, 1, 2, 3, 5
 _MSS_LENGTH, _WSCALE_LENGTH, _SACK_BLOCK = 4, 3, 8
 _LARGEST_WSCALE = 14  # RFC 7323, 2.3
-_COOKED, _COOKED_2 = 113, 276
 _TO_OTHERS, _OUTGOING = 4, 2
 _TIMESTAMPS, _TIMESTAMPS_LENGTH = 0x0101080A, 12  # as every host writes them
 
@@ -106,9 +107,9 @@ def _decoded(data: Bytes, record: Table, header: Table) -> int:
 def _cooked_direction(data: Bytes, record: Table) -> int:
     """Return the record's direction, or what the packet type of Linux cooked says."""
     at, link = record[AT], record[LINK]
-    if link == _COOKED and record[CAPTURED] >= 2:  # noqa: PLR2004
+    if link == COOKED and record[CAPTURED] >= 2:  # noqa: PLR2004
         kind = be16(data, at)
-    elif link == _COOKED_2 and record[CAPTURED] > 10:  # noqa: PLR2004
+    elif link == COOKED_2 and record[CAPTURED] > 10:  # noqa: PLR2004
         kind = u8(data, at + 10)
     else:
         return record[DIRECTION]

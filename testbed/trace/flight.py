@@ -6,7 +6,7 @@ two it answers (Karn's rule). The ring grows by need up to a bound; packets beyo
 are counted, and give no sample.
 """
 
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.pool import BUDGET, NEXT, TIMES, give, take, tallied
 from testbed.trace.state import (
     FLIGHT_BITS,
@@ -23,11 +23,11 @@ _FIRST_BITS, _MOST_BITS, _FRUGAL_BITS = 2, 14, 6
 _UNANSWERED_BITS = 8  # for a flow of which no ACK was ever seen
 
 
-@kernel
+@inlined
 def departed(
-    pool: Table, flow: Table, span: tuple[int, int], now: int, answered: bool
+    pool: Table, flow: Table, span: tuple[int, int], now: int, answered: int
 ) -> None:
-    """Remember a packet of new bytes."""
+    """Remember a packet of new bytes. answered: whether any ACK was ever seen."""
     head, bits = flow[FLIGHT_HEAD], flow[FLIGHT_BITS]
     if head - flow[FLIGHT_TAIL] == _room(flow):
         most = _MOST_BITS if answered else _UNANSWERED_BITS
@@ -42,12 +42,12 @@ def departed(
     flow[FLIGHT_HEAD] = head + 1
 
 
-@kernel
+@inlined
 def _room(flow: Table) -> int:
     return 1 << flow[FLIGHT_BITS] if flow[IN_FLIGHT] else 0
 
 
-@kernel
+@inlined
 def _entry(flow: Table, number: int) -> int:
     return flow[IN_FLIGHT] + ((number & ((1 << flow[FLIGHT_BITS]) - 1)) << _WORDS)
 
@@ -69,7 +69,7 @@ def _grow(pool: Table, flow: Table) -> None:
     flow[IN_FLIGHT], flow[FLIGHT_BITS] = new, bits + 1
 
 
-@kernel
+@inlined
 def arrived(pool: Table, flow: Table, position: int, now: int) -> None:
     """Take out all that an ACK covers, and count the time each took."""
     tail, head = flow[FLIGHT_TAIL], flow[FLIGHT_HEAD]

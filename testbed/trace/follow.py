@@ -16,10 +16,11 @@ Start with follow, a kernel.
 from testbed.trace.acked import acknowledge
 from testbed.trace.connections import begins, begun, find, forget, pair_of
 from testbed.trace.decode import ACK_FLAG, FIN, RST, SYN
-from testbed.trace.jit import Bytes, Table, kernel
+from testbed.trace.jit import Bytes, Table, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     FLAGS,
+    FOUND,
     H_DIRECTION,
     H_TIME,
     LENGTH,
@@ -29,16 +30,19 @@ from testbed.trace.layers import (
     WINDOW,
     WSCALE,
 )
-from testbed.trace.loads import signed
+from testbed.trace.loads import prefetch, signed
 from testbed.trace.sent import burst, send
 from testbed.trace.state import (
     ACCEPTS,
+    ACK_GAP,
     ACK_HIGH,
     ACK_LAST,
+    ACKED,
     ANSWER_NS,
     BURST_PACKETS,
     CLOSED,
     FIN_END,
+    FLOW_COLUMNS,
     FLOWS,
     HAS_ACK,
     HAS_ANSWER,
@@ -46,13 +50,21 @@ from testbed.trace.state import (
     HAS_SEQ,
     HAS_START,
     HAS_SYN,
+    IN_FLIGHT,
     ISN,
     KNOWS,
     LAST_WINDOW,
+    LINE,
     NOWHERE,
     NUMBER,
+    PAIR,
+    RTT,
     S_FIRST,
+    S_FLOW,
+    SEND_GAP,
     SEQ_LAST,
+    SIDE_COLUMNS,
+    SIZE,
     START,
     SYN_AGAIN_NS,
     SYN_NS,
@@ -62,9 +74,13 @@ from testbed.trace.state import (
     TOLD_WSCALE,
     State,
     has_room,
+    has_words,
 )
 
 _WORD = 0xFFFF_FFFF
+_AHEAD = 4  # packets between asking the cache for something and using it
+_SIDE_LINES = -(-2 * SIDE_COLUMNS // LINE)
+_FLOW_LINES = -(-FLOW_COLUMNS // LINE)
 
 
 @kernel
@@ -73,24 +89,66 @@ def follow(data: Bytes, headers: Table, state: State) -> int:
 
     data: the buffer that the headers were decoded from.
     """
-    for row in range(len(headers)):
-        if not has_room(state):
+    if not has_room(state, len(headers)):
+        return 0
+    rows = len(headers)
+    for row in range(rows):
+        header = headers[row]
+        header[FOUND] = find(header, state.slots, state.connections, state.counts)
+        pair = pair_of(header[FOUND], state)
+        for line in range(_SIDE_LINES):
+            prefetch(state.sides, pair * SIDE_COLUMNS + line * LINE)
+    for row in range(rows):
+        if not has_words(state):
             return row
+        if row + 2 * _AHEAD < rows:
+            _fetch_flow(headers[row + 2 * _AHEAD], state)
+            _fetch_tallies(headers[row + _AHEAD], state)
         _packet(data, headers[row], state)
-    return len(headers)
+    return rows
 
 
 @kernel
-def finish(state: State) -> None:
-    """Count what went on when the capture ended."""
+def finish(state: State) -> bool:
+    """Count what went on when the capture ended; False if the state has to grow."""
     for row in range(1, state.counts[FLOWS]):
+        if not has_words(state):
+            return False
         if state.flows[row, BURST_PACKETS]:
             burst(state.pool, state.flows[row])
+    return True
 
 
-@kernel
+@inlined
+def _fetch_flow(header: Table, state: State) -> None:
+    """Have the cache fetch the flows of a packet that comes soon."""
+    pair = state.connections[header[FOUND] >> 1, PAIR]
+    for side in (pair, pair + 1):
+        flow = state.sides[side, S_FLOW]
+        if flow:
+            for line in range(_FLOW_LINES):
+                prefetch(state.flows, flow * FLOW_COLUMNS + line * LINE)
+
+
+@inlined
+def _fetch_tallies(header: Table, state: State) -> None:
+    """Have the cache fetch where a packet that comes sooner will be counted."""
+    side = state.connections[header[FOUND] >> 1, PAIR] + (header[FOUND] & 1)
+    if header[LENGTH]:
+        flow = state.flows[state.sides[side, S_FLOW]]
+        prefetch(state.pool, flow[SIZE])
+        prefetch(state.pool, flow[SEND_GAP])
+        prefetch(state.pool, flow[IN_FLIGHT])
+    else:
+        flow = state.flows[state.sides[side ^ 1, S_FLOW]]
+        prefetch(state.pool, flow[ACKED])
+        prefetch(state.pool, flow[ACK_GAP])
+        prefetch(state.pool, flow[RTT])
+
+
+@inlined
 def _packet(data: Bytes, header: Table, state: State) -> None:
-    found = find(header, state.slots, state.connections, state.counts)
+    found = header[FOUND]
     pair, downwards = pair_of(found, state), found & 1
     own, peer = state.sides[pair + downwards], state.sides[pair + 1 - downwards]
     flags, length = header[FLAGS], header[LENGTH]
@@ -98,17 +156,7 @@ def _packet(data: Bytes, header: Table, state: State) -> None:
         pair = begun(found, state)
         own, peer = state.sides[pair + downwards], state.sides[pair + 1 - downwards]
     places = (pair + downwards, pair + 1 - downwards)
-    state.counts[NUMBER] += 1
-    if not own[S_FIRST]:
-        own[S_FIRST] = state.counts[NUMBER]
-        own[TOLD_TTL], own[TOLD_DIRECTION] = header[TTL], header[H_DIRECTION]
-    if flags & SYN:
-        _syn(header, own, peer, state)
-    elif flags & ACK_FLAG and not own[KNOWS] & HAS_ANSWER and peer[KNOWS] & ACCEPTS:
-        own[ANSWER_NS] = header[H_TIME]
-        own[KNOWS] |= HAS_ANSWER
-    if flags & (FIN | RST):
-        own[KNOWS] |= CLOSED
+    _introduce(header, own, peer, state)
     if length or flags & FIN:
         _sequence(header, places[0], state)
     if flags & ACK_FLAG:
@@ -116,9 +164,28 @@ def _packet(data: Bytes, header: Table, state: State) -> None:
     own[LAST_WINDOW] = header[WINDOW]
 
 
+@inlined
+def _introduce(header: Table, own: Table, peer: Table, state: State) -> None:
+    """Learn what a packet says of its side, apart from data and ACKs."""
+    flags = header[FLAGS]
+    state.counts[NUMBER] += 1
+    if not own[S_FIRST]:
+        own[S_FIRST] = state.counts[NUMBER]
+        own[TOLD_TTL], own[TOLD_DIRECTION] = header[TTL], header[H_DIRECTION]
+    if flags & SYN:
+        _syn(header, own, state)
+        if flags & ACK_FLAG:
+            _syn_ack(header, own, peer, state)
+    elif flags & ACK_FLAG and not own[KNOWS] & HAS_ANSWER and peer[KNOWS] & ACCEPTS:
+        own[ANSWER_NS] = header[H_TIME]
+        own[KNOWS] |= HAS_ANSWER
+    if flags & (FIN | RST):
+        own[KNOWS] |= CLOSED
+
+
 @kernel
-def _syn(header: Table, own: Table, peer: Table, state: State) -> None:
-    """Learn from a SYN: options, and where the positions of both sides start."""
+def _syn(header: Table, own: Table, state: State) -> None:
+    """Learn from a SYN: options, and where its side's positions start."""
     if own[TOLD_MSS] < 0:
         own[TOLD_MSS] = header[MSS]
     if own[TOLD_WSCALE] < 0:
@@ -134,10 +201,14 @@ def _syn(header: Table, own: Table, peer: Table, state: State) -> None:
             _starts(own, start, state)
     elif own[ISN] < 0:
         own[ISN] = header[SEQ]
-    if header[FLAGS] & ACK_FLAG:
-        own[KNOWS] |= ACCEPTS
-        if not peer[KNOWS] & (HAS_DATA | HAS_START):
-            _starts(peer, header[ACK], state)
+
+
+@kernel
+def _syn_ack(header: Table, own: Table, peer: Table, state: State) -> None:
+    """Learn from a SYN-ACK where the positions of the other side start."""
+    own[KNOWS] |= ACCEPTS
+    if not peer[KNOWS] & (HAS_DATA | HAS_START):
+        _starts(peer, header[ACK], state)
 
 
 @kernel
@@ -148,7 +219,7 @@ def _starts(side: Table, start: int, state: State) -> None:
     forget(state, side)
 
 
-@kernel
+@inlined
 def _sequence(header: Table, place: int, state: State) -> None:
     """Find the position of a packet's payload, or of its FIN."""
     side = state.sides[place]

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -85,16 +85,15 @@ class FlowReport:
     option bytes that data packets carry; or inferred from lengths.
     vantage, vantage_source: see vantage.py.
     tso_visible: whether packets larger than a segment are seen; False if there are
-    enough full segments and none larger (taken after segmentation), None if that cannot
-    be told.
+    enough full segments and none larger (taken after segmentation), None if not.
     packets, bytes: of data, retransmissions included.  first_ns, last_ns: when the
     first and the last data packet passed.
     tso_size, tso_segs, ack_stretch, send_gap, ack_gap, rtt: as in metrics.py.
-    retransmits, duplicate_bytes, late, reordered, burst, pace: as in sent.py; burst_gap:
-    the gaps between bursts.  sacked_bytes: told by SACK, each once.  dsacks: duplicates
+    retransmits, duplicate_bytes, late, reordered, burst, pace: as in sent.py.
+    burst_gap: between bursts.  sacked_bytes: told by SACK, each once.  dsacks: duplicates
     that the receiver told of.  dup_acks: RFC 5681.  zero_windows: packets that
     advertise none.  rtt_missed: packets too many at once in flight to be timed.
-    quantile_error: the relative error of the quantiles named, absent where exact.
+    quantile_error: the relative error of quantiles that are not exact, by metric.
     """
 
     flow: Flow
@@ -210,7 +209,7 @@ class Flows(Sequence[FlowReport]):
         return _named(self._state, self.side(row))
 
     def side(self, row: int) -> int:
-        """Return the place of a flow's side; that of its peer is the other of a pair."""
+        """Return the place of a flow's side; its peer's is the other of the pair."""
         return int(self._flows[row, F_SIDE])
 
     def base(self, row: int) -> int:
@@ -241,6 +240,10 @@ class Flows(Sequence[FlowReport]):
             "tso_segs": self._tallies["tso_size"].in_segments(row, mss),
             "ack_stretch": self._tallies["ack_stretch"].in_segments(row, mss),
         }
+        counts: dict[str, Any] = {
+            name: int(numbers[column]) for name, column in _COUNTS.items()
+        }
+        summaries: dict[str, Any] = {**found, **segments}
         return FlowReport(
             flow=self.flow(row),
             mss=mss,
@@ -250,8 +253,8 @@ class Flows(Sequence[FlowReport]):
             tso_visible=self._tso_visible(row, mss),
             burst_gap=self._tallies["send_gap"].above(row, self._burst_ns),
             quantile_error=self._errors(row),
-            **{name: int(numbers[column]) for name, column in _COUNTS.items()},
-            **{**found, **segments},
+            **counts,
+            **summaries,
         )
 
     def mss(self, row: int) -> tuple[int, MssSource]:

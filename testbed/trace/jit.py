@@ -64,6 +64,6 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function into each that calls it: for steps of the loop over packets."""
+    """Compile a function into its callers: for the steps of the loop over packets."""
     compile_it: Callable[..., Callable[[Function], Function]] = numba.njit
     return compile_it(**_OPTIONS, forceinline=True)(function)

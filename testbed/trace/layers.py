@@ -12,8 +12,10 @@ from testbed.trace.loads import be16, be32, be64, le32, u8
 
 #: The columns of a header; see testbed/trace/decode.py.
 H_TIME, SRC_HIGH, SRC, DST_HIGH, DST, FAMILY, SPORT, DPORT, SEQ, ACK, FLAGS = range(11)
-WINDOW, LENGTH, OPTIONS, MSS, WSCALE, TTL, H_DIRECTION, SACKS, SACK_AT = range(11, 20)
-HEADER_COLUMNS = 20
+WINDOW, LENGTH, OPTIONS, MSS, WSCALE, TTL, H_DIRECTION = range(11, 18)
+#: FOUND: the packet's connection, see connections.py.
+SACKS, SACK_AT, FOUND = range(18, 21)
+HEADER_COLUMNS = 21
 
 #: Why a packet is no TCP header. The texts are the words of reports.
 REASONS = (
@@ -45,7 +47,10 @@ IPV4, IPV6 = 0x0800, 0x86DD
 _8021Q, _8021AD, _QINQ = 0x8100, 0x88A8, 0x9100  # the last before its standard
 _PPPOE, _BRIDGED = 0x8864, 0x6558
 _MOST_TAGS, _TAG = 4, 4
-_ETHERNET, _COOKED, _COOKED_2, _FAMILY_WORD, _PPPOE_HEADER = 14, 16, 20, 4, 6
+_ETHERNET, _COOKED_HEADER, _COOKED_2_HEADER = 14, 16, 20
+_FAMILY_WORD, _PPPOE_HEADER = 4, 6
+#: Link types of Linux cooked captures, and of PPP over Ethernet.
+COOKED, COOKED_2, _PPP_ETHERNET = 113, 276, 51
 _VERSION_4, _VERSION_6 = 4, 6
 
 _IPV4_HEADER, _IPV6_HEADER, _UDP_HEADER, _VXLAN_HEADER = 20, 40, 8, 8
@@ -68,19 +73,22 @@ def link_layer(data: Bytes, at: int, end: int, link: int) -> tuple[int, int]:
     """
     if link == 1:
         return _ethernet(data, at, end)
-    if link in (12, 14, 101):
-        return _raw(data, at, end)
-    if link in (228, 229):
-        return at, IPV4 if link == 228 else IPV6  # noqa: PLR2004
-    if link == 113:  # noqa: PLR2004
-        return _tagged(data, at + _COOKED, end, 2)
-    if link == 276:  # noqa: PLR2004
+    if link == COOKED:
+        return _tagged(data, at + _COOKED_HEADER, end, 2)
+    if link == COOKED_2:
         return _cooked_2(data, at, end)
+    if link in (12, 14, 101, 228, 229):
+        return _raw(data, at, end)
+    return _seldom(data, at, end, link)
+
+
+@kernel
+def _seldom(data: Bytes, at: int, end: int, link: int) -> tuple[int, int]:
     if link in (0, 108):
         return _loopback(data, at, end)
     if link in (9, 50):
         return _ppp(data, at, end)
-    if link == 51:  # noqa: PLR2004
+    if link == _PPP_ETHERNET:
         return _ppp(data, at + _PPPOE_HEADER, end)
     return at, LINK_UNKNOWN
 
@@ -120,9 +128,9 @@ def _raw(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @kernel
 def _cooked_2(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    if at + _COOKED_2 > end:
+    if at + _COOKED_2_HEADER > end:
         return at, TOO_SHORT
-    return _tagged(data, at + _COOKED_2, end, _COOKED_2)
+    return _tagged(data, at + _COOKED_2_HEADER, end, _COOKED_2_HEADER)
 
 
 @kernel
@@ -140,7 +148,7 @@ def _loopback(data: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @kernel
 def _ppp(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Step over PPP in HDLC framing or without, protocol compressed (RFC 1661) or not."""
+    """Step over PPP, in HDLC framing or not, its protocol compressed or not."""
     if at + 4 > end:
         return at, TOO_SHORT
     if be16(data, at) in (0xFF03, 0x0F00):
@@ -218,14 +226,10 @@ def _ipv6(
 def _extensions(
     data: Bytes, at: int, end: int, stop: int, said: tuple[int, int]
 ) -> tuple[int, int, int]:
-    """Step over extension headers (RFC 8200, 4).
-
-    A packet whose length field is 0 may have its length in a jumbo payload option
-    (RFC 2675), which is read where it comes first in a hop-by-hop header, as Linux
-    writes it (BIG TCP, commit 81fbc812132c, "ipv6/gro: insert temporary HBH/jumbo
-    header", v5.19); wherever else it stands, the wire length says the same.
-    """
+    """Step over extension headers (RFC 8200, 4)."""
     protocol, length = said
+    if not length:
+        stop = _jumbo_stop(data, at, end, stop, protocol)
     for _ in range(_MOST_EXTENSIONS):
         if not _extends(protocol):
             break
@@ -233,10 +237,7 @@ def _extensions(
             return at, stop, TOO_SHORT
         units = u8(data, at + 1)
         size = 8 * units + 8
-        if protocol == _HOP_BY_HOP and not length:
-            if be16(data, at + 2) == _JUMBO << 8 | _JUMBO_LENGTH:
-                stop = at + be32(data, at + 4)
-        elif protocol == _AUTHENTICATION:
+        if protocol == _AUTHENTICATION:
             size = 4 * units + 8
         elif protocol == _FRAGMENT:
             if be16(data, at + 2) & _MORE_OR_OFFSET_6:
@@ -245,6 +246,22 @@ def _extensions(
         protocol = u8(data, at)
         at += size
     return at, stop, NOT_TCP if _extends(protocol) else protocol
+
+
+@kernel
+def _jumbo_stop(data: Bytes, at: int, end: int, stop: int, protocol: int) -> int:
+    """Return where a packet ends whose length field is 0.
+
+    A jumbo payload option (RFC 2675) tells, which is read where it comes first in a
+    hop-by-hop header, as Linux writes it (BIG TCP, commit 81fbc812132c, "ipv6/gro:
+    insert temporary HBH/jumbo header", v5.19); wherever else it stands, the wire length
+    says the same.
+    """
+    if protocol != _HOP_BY_HOP or at + _EXTENSION > end:
+        return stop
+    if be16(data, at + 2) != _JUMBO << 8 | _JUMBO_LENGTH:
+        return stop
+    return at + be32(data, at + 4)
 
 
 @kernel
@@ -274,7 +291,7 @@ def tunnel(data: Bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
 
 @kernel
 def _gre(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Step over a GRE header (RFC 2784, RFC 2890); of other versions there is no TCP."""
+    """Step over a GRE header (RFC 2784, RFC 2890), if it is of version 0."""
     if at + 4 > end:
         return at, TOO_SHORT
     flags, kind = be16(data, at), be16(data, at + 2)

@@ -10,9 +10,10 @@ import numba
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from testbed.trace.jit import COMPILED, Bytes, kernel
+from testbed.trace.jit import COMPILED, Bytes, Table, inlined
 
 Load = Callable[[Bytes, int], int]
+Prefetch = Callable[[Table, int], None]
 
 
 def _compiled(size: int, *, big: bool) -> Load:
@@ -42,27 +43,34 @@ def _plain(size: int, *, big: bool) -> Load:
     return load
 
 
-def _compiled_prefetch() -> Callable[[Table, int, int], None]:
-    """Return the instruction that has the cache fetch a row of a table."""
+def _compiled_prefetch() -> Prefetch:
+    """Return the instruction that has the cache fetch what will be written soon."""
 
     @intrinsic
-    def fetch(_typing: Any, table: Any, row: Any, column: Any) -> Any:
+    def fetch(_typing: Any, table: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             view = context.make_array(signature.args[0])(context, builder, values[0])
-            width = builder.extract_value(view.shape, 1)
-            at = builder.add(builder.mul(values[1], width), values[2])
-            place = builder.bitcast(builder.gep(view.data, [at]), _BYTE.as_pointer())
-            kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), *[_INT] * 3])
-            name = "llvm.prefetch.p0i8" if _TYPED else "llvm.prefetch.p0"
-            function = cgutils.get_or_insert_function(builder.module, kind, name)
-            builder.call(function, [place, _INT(1), _INT(3), _INT(1)])
+            number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+            place = builder.bitcast(builder.gep(view.data, [values[1]]), pointer)
+            kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+            function = builder.module.declare_intrinsic(
+                "llvm.prefetch", [pointer], kind
+            )
+            builder.call(function, [place, number(1), number(3), number(1)])
             return context.get_dummy_value()
 
-        return numba.void(table, numba.int64, numba.int64), generate
+        return numba.void(table, numba.int64), generate
 
     fetched: Any = fetch
     return fetched  # type: ignore[no-any-return]
 
+
+def _plain_prefetch(_table: Table, _at: int) -> None:
+    return
+
+
+#: Has the cache fetch the line of a table that an offset is in: words, not rows.
+prefetch: Prefetch = _compiled_prefetch() if COMPILED else _plain_prefetch
 
 _make = _compiled if COMPILED else _plain
 u8 = _make(1, big=True)
@@ -72,26 +80,26 @@ le16 = _make(2, big=False)
 le32 = _make(4, big=False)
 
 
-@kernel
+@inlined
 def word(data: Bytes, at: int, big: int) -> int:
     """Return four bytes in the byte order that a file has."""
     return be32(data, at) if big else le32(data, at)
 
 
-@kernel
+@inlined
 def half(data: Bytes, at: int, big: int) -> int:
     """Return two bytes in the byte order that a file has."""
     return be16(data, at) if big else le16(data, at)
 
 
-@kernel
+@inlined
 def signed(value: int, bits: int) -> int:
     """Return what the low bits of a number say in two's complement."""
     low = value & ((1 << bits) - 1)
     return low - ((low >> (bits - 1)) << bits)
 
 
-@kernel
+@inlined
 def be64(data: Bytes, at: int) -> int:
     """Return eight bytes as a signed number, so that 64 bits hold it."""
     return signed(be32(data, at), 32) << 32 | be32(data, at + 4)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from testbed.errors import SpecError
 from testbed.trace.measurement import Measurement
@@ -119,17 +118,19 @@ def send_gap(trace: Trace) -> Column:
 def rtt(trace: Trace) -> Column:
     """Return the time from each data packet to the first ACK that covers all of it.
 
-    Not for data any byte of which was sent twice (Karn's rule), nor for data that was
-    acknowledged before it passed. It is the round trip at the sender; elsewhere, the
-    part of it beyond the vantage point.
+    Not for data any byte of which was sent twice before that ACK (Karn's rule), nor for
+    data that was acknowledged before it passed. It is the round trip at the sender;
+    elsewhere, the part of it beyond the vantage point.
     """
     ends = _ends(trace)
-    once = _sent_once(trace.seq, ends)
+    fresh = np.flatnonzero(trace.seq >= _highest_before(ends))
     highest = np.maximum.accumulate(trace.ack)
-    covering = np.searchsorted(highest, ends[once])
+    covering = np.searchsorted(highest, ends[fresh])
     covered = covering < len(highest)
-    took = trace.ack_time_ns[covering[covered]] - trace.time_ns[once][covered]
-    return took[took >= 0]
+    acked_ns = trace.ack_time_ns[covering[covered]]
+    took = acked_ns - trace.time_ns[fresh[covered]]
+    once = _sent_again_ns(trace, fresh)[covered] >= acked_ns
+    return took[once & (took >= 0)]
 
 
 def retransmits(trace: Trace) -> Column:
@@ -163,19 +164,18 @@ def _newly_acked(trace: Trace) -> Column:
     return np.diff(highest, prepend=highest[:1])
 
 
-def _sent_once(seq: Column, ends: Column) -> NDArray[np.bool_]:
-    """Say which packets share no byte with any other packet."""
-    before = _highest_before(ends)
-    fresh = np.flatnonzero(seq >= before)
-    again = np.flatnonzero(seq < before)
+def _sent_again_ns(trace: Trace, fresh: Column) -> Column:
+    """Return when the first byte of each packet of new bytes was sent again."""
+    ends = _ends(trace)
+    again = np.flatnonzero(trace.seq < _highest_before(ends))
     # The fresh packets ascend and do not overlap, so each repeated range meets a run of
-    # them: marked by +1 where the run begins and -1 after its end.
-    marks = np.zeros(len(fresh) + 1, np.int64)
-    np.add.at(marks, np.searchsorted(ends[fresh], seq[again], side="right"), 1)
-    np.add.at(marks, np.searchsorted(seq[fresh], ends[again], side="left"), -1)
-    once = np.zeros(len(seq), np.bool_)
-    once[fresh[np.cumsum(marks[:-1]) == 0]] = True
-    return once
+    # them. Later repetitions first, so that the earliest stands.
+    starts = np.searchsorted(ends[fresh], trace.seq[again], side="right")
+    stops = np.searchsorted(trace.seq[fresh], ends[again], side="left")
+    times = np.full(len(fresh), np.iinfo(np.int64).max)
+    for row in range(len(again) - 1, -1, -1):
+        times[starts[row] : stops[row]] = trace.time_ns[again[row]]
+    return times
 
 
 METRICS: Mapping[str, Metric] = {

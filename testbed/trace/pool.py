@@ -12,7 +12,7 @@ has tallies share buckets early, so that flows, not packets, decide about memory
 
 import numpy as np
 
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, inlined, kernel
 
 NEXT, BUDGET, SEED = range(3)
 _FREE = 8  # the first of the places for blocks that were given back, one a size
@@ -116,13 +116,13 @@ def cleared(pool: Table, at: int) -> None:
     pool[at + SLOTS] = slots
 
 
-@kernel
+@inlined
 def _slots(pool: Table, at: int) -> int:
     """Return how many pairs a tally has room for; its head takes three."""
     return (1 << pool[at + SLOTS]) - TALLY_HEAD // 2
 
 
-@kernel
+@inlined
 def _slot(pool: Table, at: int, value: int) -> int:
     """Return the slot that holds a value, or the free one that is to."""
     slots = _slots(pool, at)
@@ -173,7 +173,7 @@ def _rehashed(pool: Table, at: int, bits: int, precision: int) -> int:
 
 @kernel
 def bucket(value: int, precision: int) -> int:
-    """Return the middle of the bucket that a value is in; small values are their own."""
+    """Return the middle of the bucket that a value is in; of a small one, itself."""
     size = abs(value)
     shift = bit_length(size) - precision
     if shift <= 0:

@@ -4,17 +4,20 @@ Start with followed.
 """
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from testbed.errors import CaptureError
 from testbed.trace import decode as decoding
+from testbed.trace import read_pcap, read_pcapng
 from testbed.trace.follow import finish, follow
 from testbed.trace.jit import Table
 from testbed.trace.layers import LINK_UNKNOWN, REASONS
-from testbed.trace.records import ROWS, Told, blocks
+from testbed.trace.records import ROWS, Told, fault
 from testbed.trace.source import Source
-from testbed.trace.state import State, grown, has_room, new_state
+from testbed.trace.state import State, grown, new_state
 
 #: Bytes of the pool from which on it is frugal (see pool.py).
 BUDGET = 512 << 20
@@ -49,14 +52,29 @@ def followed(source: Source, options: Options) -> tuple[Told, State]:
         count = decoding.decode(source.data, records, headers, skips, links)
         done = follow(source.data, headers[:count], state)
         while done < count:
-            state = grown(state)
+            state = grown(state, count)
             done += follow(source.data, headers[done:count], state)
-    while not has_room(state):
-        state = grown(state)
-    finish(state)
+    while not finish(state):
+        state = grown(state, 0)
     told.warnings += source.warnings
     _count(told, skips, links)
     return told, state
+
+
+def blocks(source: Source, told: Told) -> Iterator[Table]:
+    """Yield the records, which are offsets in source.data until the next are asked for.
+
+    Raises CaptureError when it is no capture file.
+    """
+    source.need(4)
+    magic = source.take(min(4, source.end - source.at))
+    if magic in read_pcap.MAGICS:
+        return read_pcap.blocks(source, told)
+    if magic == read_pcapng.MAGIC:
+        return read_pcapng.blocks(source, told)
+    wanted = "a pcap or pcapng file, plain or in gzip or zstd"
+    got = magic.hex(" ") or "an empty file"
+    raise CaptureError(fault(source.name, 0, wanted=wanted, got=got))
 
 
 def _count(told: Told, skips: Table, links: Table) -> None:

@@ -1,18 +1,16 @@
 """Records: the packets of a capture file of either kind, some thousands at a time.
 
 No length in the file is trusted: a record that is damaged or cut ends the reading with
-a warning, and what came before it stands. Start with blocks.
+a warning, and what came before it stands.
+Start with Told; read_pcap.py and read_pcapng.py read the two kinds of files.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from testbed.errors import CaptureError
 from testbed.trace.jit import Table
-from testbed.trace.source import Source
 from testbed.trace.walk import RECORD_COLUMNS
 
 #: Records handled together: few enough for the cache, enough to make kernels worth it.
@@ -41,24 +39,6 @@ class Told:
 def room() -> Table:
     """Return room for a block of records."""
     return np.zeros((ROWS, RECORD_COLUMNS), np.int64)
-
-
-def blocks(source: Source, told: Told) -> Iterator[Table]:
-    """Yield the records, which are offsets in source.data until the next are asked for.
-
-    Raises CaptureError when it is no capture file.
-    """
-    from testbed.trace import read_pcap, read_pcapng
-
-    source.need(4)
-    magic = source.take(min(4, source.end - source.at))
-    if magic in read_pcap.MAGICS:
-        return read_pcap.blocks(source, told)
-    if magic == read_pcapng.MAGIC:
-        return read_pcapng.blocks(source, told)
-    wanted = "a pcap or pcapng file, plain or in gzip or zstd"
-    got = magic.hex(" ") or "an empty file"
-    raise CaptureError(fault(source.name, 0, wanted=wanted, got=got))
 
 
 def fault(name: str, offset: int, *, wanted: str, got: str) -> str:

@@ -12,7 +12,7 @@ Definitions that are decided here:
 
 from testbed.trace.connections import flow_of
 from testbed.trace.flight import departed, marked
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.layers import H_TIME, LENGTH, OPTIONS
 from testbed.trace.pool import SIZES, TIMES, tallied
 from testbed.trace.ranges import covered, floored
@@ -55,7 +55,7 @@ _BITS_PER_NS = 8e9  # to bit/s
 _FASTEST = 1e18  # bit/s
 
 
-@kernel
+@inlined
 def send(header: Table, place: int, position: int, state: State) -> None:
     """Add a packet with payload to its side's flow, unless it is a keepalive."""
     side = state.sides[place]
@@ -84,7 +84,7 @@ def send(header: Table, place: int, position: int, state: State) -> None:
     emit(state, (place, now, position, length, 0, 0))
 
 
-@kernel
+@inlined
 def _is_keepalive(state: State, side: Table, end: int) -> bool:
     if not side[KNOWS] & HAS_ACK or end > side[ACK_HIGH]:
         return False
@@ -92,7 +92,7 @@ def _is_keepalive(state: State, side: Table, end: int) -> bool:
     return not flow[PACKETS] or end >= flow[SENT_HIGH]
 
 
-@kernel
+@inlined
 def _gap(pool: Table, flow: Table, now: int, limit: int) -> None:
     """Count the time since the data packet before, and the burst if that ended it."""
     gap = now - flow[LAST_NS]
@@ -113,7 +113,7 @@ def burst(pool: Table, flow: Table) -> None:
     flow[BURST_PACKETS] = flow[BURST_BYTES] = 0
 
 
-@kernel
+@inlined
 def _order(pool: Table, flow: Table, span: tuple[int, int], now: int) -> None:
     """See which bytes are new, missing so far, or repeated."""
     low, high = span
@@ -136,12 +136,12 @@ def _order(pool: Table, flow: Table, span: tuple[int, int], now: int) -> None:
     flow[SEEN_FLOOR] = floored(pool, flow, SEEN, floor)
 
 
-@kernel
+@inlined
 def _flight(
     pool: Table, flow: Table, side: Table, span: tuple[int, int], now: int
 ) -> None:
     """Remember when new bytes were sent, and which bytes were sent again."""
-    answered = (side[KNOWS] & HAS_ACK) != 0
+    answered = side[KNOWS] & HAS_ACK
     if flow[PACKETS] and span[0] < flow[SENT_HIGH]:
         marked(pool, flow, span)
     elif not answered or span[1] > side[ACK_HIGH]:

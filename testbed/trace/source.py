@@ -12,7 +12,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 import zstandard
@@ -27,13 +27,6 @@ _AHEAD = 2  # pieces read before they are asked for
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIP_WINDOW = 31  # zlib's name for a gzip header and the largest window
 _LARGEST_WINDOW = 1 << 27  # bytes of memory that a zstd stream may ask for
-
-
-class Pieces(Protocol):
-    """Something that yields a capture's bytes."""
-
-    def read(self, size: int) -> bytes:
-        """Return at most size bytes; none when there are no more."""
 
 
 class Damaged(Exception):  # what happened to a stream, not to us
@@ -74,7 +67,7 @@ class Source:
         self._ended = False
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Source":
+    def __enter__(self) -> "Source":  # noqa: PYI034  # nothing inherits from it
         self._thread.start()
         return self
 
@@ -87,7 +80,7 @@ class Source:
 
     @property
     def position(self) -> int:
-        """Return where in the (decompressed) capture the window's unused part starts."""
+        """Return where in the decompressed capture the window's unused part starts."""
         return self._passed + self.at
 
     def more(self) -> bool:
@@ -102,7 +95,8 @@ class Source:
             elif piece is not None:
                 raise piece
             return False
-        self._append(piece)
+        if piece:
+            self._append(piece)
         return True
 
     def need(self, size: int) -> bool:
@@ -133,8 +127,6 @@ class Source:
                 if not self._put(piece):
                     return
             self._put(None)
-        except (Damaged, OSError) as error:
-            self._put(error)
         except Exception as error:  # noqa: BLE001  # raised again by whoever reads
             self._put(error)
 
@@ -147,17 +139,12 @@ class Source:
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
-    first = _filled(stream, _FIRST)
+    first = stream.read(_FIRST)
     if first.startswith(_GZIP):
         return _gunzipped(_raw(first, stream))
     if first.startswith(_ZSTD):
         return _unzstd(_raw(first, stream))
     return _raw(first, stream)
-
-
-def _filled(stream: BinaryIO, size: int) -> bytes:
-    """Return so many bytes even if they come in dribs; fewer only at the end."""
-    return stream.read(size)
 
 
 def _raw(first: bytes, stream: BinaryIO) -> Iterator[bytes]:
@@ -170,32 +157,30 @@ def _raw(first: bytes, stream: BinaryIO) -> Iterator[bytes]:
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip, also of several members; zeros may pad its end."""
     unzip = zlib.decompressobj(_GZIP_WINDOW)
-    started = True
-    for piece in pieces:
-        left = piece
-        while left:
-            if unzip.eof:
-                left = left.lstrip(b"\0")
-                if not left:
-                    break
-                unzip, started = zlib.decompressobj(_GZIP_WINDOW), True
-            try:
-                out = unzip.decompress(left, _PIECE)
-            except zlib.error as error:
-                raise Damaged(f"damaged gzip data: {error}") from error
-            if out:
-                yield out
-            left = unzip.unused_data if unzip.eof else unzip.unconsumed_tail
-            if not out and not unzip.eof and not left:
-                break
-    if started and not unzip.eof:
+    try:
+        for piece in pieces:
+            left = piece
+            while left or unzip.unconsumed_tail:
+                if unzip.eof:
+                    left = left.lstrip(b"\0")
+                    if not left:
+                        break
+                    unzip = zlib.decompressobj(_GZIP_WINDOW)
+                yield unzip.decompress(left, _PIECE)
+                left = unzip.unused_data if unzip.eof else unzip.unconsumed_tail
+        while not unzip.eof and (out := unzip.decompress(b"", _PIECE)):
+            yield out
+    except zlib.error as error:
+        raise Damaged(f"damaged gzip data: {error}") from error
+    if not unzip.eof:
         raise Damaged("the gzip data ends early")
 
 
 def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
     stream = _Joined(pieces)
     unzip = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
-    with unzip.stream_reader(stream, read_across_frames=True) as reader:
+    joined: Any = stream  # zstandard wants no more of a stream than read
+    with unzip.stream_reader(joined, read_across_frames=True) as reader:
         while True:
             try:
                 out = reader.read(_PIECE)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.pool import NEXT, RESERVE, grown_pool, new_pool
 
 #: A connection: its endpoints, the lower one first; its newest pair of sides.
@@ -61,7 +61,9 @@ FLOW_COLUMNS = OPTIONS_0 + OPTION_WORDS
 NOWHERE = 1 << 62  # beyond every position
 
 _ROWS = 1 << 10
-_MOST_NEW = 2  # rows that one packet can add to a table
+#: Words of a line of the cache.
+LINE = 8
+_MOST_NEW = 4  # rows that one packet can add to a table
 #: A slot of the hash table: the hash above this bit, the connection's place + 1 below.
 PLACE = 32
 
@@ -111,11 +113,12 @@ def new_state(*, seed: int, burst_ns: int, budget: int, series: bool) -> State:
     )
 
 
-def grown(state: State) -> State:
-    """Return the same state, with room for at least one packet more."""
+def grown(state: State, packets: int) -> State:
+    """Return the same state, with more room on its way to that for so many packets."""
     counts = state.counts
     connections, slots = state.connections, state.slots
-    if 2 * (counts[CONNECTIONS] + 1) > len(slots):
+    most = _MOST_NEW * packets
+    if 2 * (counts[CONNECTIONS] + packets) > len(slots):
         slots = np.zeros(2 * len(slots), np.int64)
         rehashed(state.slots, slots)
     pool = state.pool
@@ -123,38 +126,44 @@ def grown(state: State) -> State:
         pool = grown_pool(pool)
     return State(
         slots=slots,
-        connections=_roomier(connections, counts[CONNECTIONS]),
-        sides=_roomier(state.sides, counts[SIDES]),
-        flows=_roomier(state.flows, counts[FLOWS]),
+        connections=_roomier(connections, counts[CONNECTIONS] + most),
+        sides=_roomier(state.sides, counts[SIDES] + most),
+        flows=_roomier(state.flows, counts[FLOWS] + most),
         pool=pool,
         counts=counts,
-        emitted=_roomier(state.emitted, counts[ROWS]),
+        emitted=_roomier(state.emitted, counts[ROWS] + most),
     )
 
 
-def _roomier(table: Table, used: int) -> Table:
-    if not len(table) or used + _MOST_NEW <= len(table):
+def _roomier(table: Table, wanted: int) -> Table:
+    if not len(table) or wanted <= len(table):
         return table
     larger = np.zeros((2 * len(table), table.shape[1]), np.int64)
-    larger[:used] = table[:used]
+    larger[: len(table)] = table
     return larger
 
 
 @kernel
-def has_room(state: State) -> bool:
-    """Say whether there is room for whatever one packet can bring."""
-    counts = state.counts
+def has_room(state: State, packets: int) -> bool:
+    """Say whether the tables have room for whatever so many packets can bring."""
+    counts, most = state.counts, _MOST_NEW * packets
     return (
-        2 * (counts[CONNECTIONS] + 1) <= len(state.slots)
-        and counts[CONNECTIONS] + _MOST_NEW <= len(state.connections)
-        and counts[SIDES] + _MOST_NEW <= len(state.sides)
-        and counts[FLOWS] + _MOST_NEW <= len(state.flows)
-        and state.pool[NEXT] + RESERVE <= len(state.pool)
-        and (not len(state.emitted) or counts[ROWS] + _MOST_NEW <= len(state.emitted))
+        2 * (counts[CONNECTIONS] + packets) <= len(state.slots)
+        and counts[CONNECTIONS] + most <= len(state.connections)
+        and counts[SIDES] + most <= len(state.sides)
+        and counts[FLOWS] + most <= len(state.flows)
+        and (not len(state.emitted) or counts[ROWS] + most <= len(state.emitted))
     )
 
 
-@kernel
+@inlined
+def has_words(state: State) -> bool:
+    """Say whether the pool has room for whatever one packet can bring."""
+    enough: bool = state.pool[NEXT] + RESERVE <= len(state.pool)
+    return enough
+
+
+@inlined
 def emit(state: State, row: tuple[int, int, int, int, int, int]) -> None:
     """Keep a row of the series, if the series is kept."""
     if len(state.emitted):

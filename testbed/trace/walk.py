@@ -114,13 +114,12 @@ def _enhanced(
 ) -> int:
     """Read a packet with a time (sections 4.3 and A.1); return 1 if it can be used."""
     at, length = block
-    if length < _SHORTEST_ENHANCED:
+    if length < _SHORTEST_ENHANCED or (
+        word(data, at + 20, big) > length - _SHORTEST_ENHANCED
+    ):
         skips[BAD_BLOCK] += 1
         return 0
     captured = word(data, at + 20, big)
-    if captured > length - _SHORTEST_ENHANCED:
-        skips[BAD_BLOCK] += 1
-        return 0
     enhanced = word(data, at, big) == ENHANCED
     number = word(data, at + 8, big) if enhanced else half(data, at + 8, big)
     if number >= len(interfaces):
@@ -145,22 +144,27 @@ def _enhanced(
 def _nanoseconds(high: int, low: int, interface: Table) -> int:
     """Return a time, beyond the limit if it is out of range. All of it is exact."""
     mode, number = interface[I_MODE], interface[I_NUMBER]
+    if mode == BINARY:
+        return _binary_time(high, low, number, interface[I_OFFSET_NS])
     if mode == TIMES:
         if high >> 31 or (high << 32 | low) > _TIME_LIMIT // number:
             return _TIME_LIMIT + 1
         return (high << 32 | low) * number + interface[I_OFFSET_NS]
     if mode == OVER_TWICE:
         return (high << 31 | low >> 1) // number + interface[I_OFFSET_NS]
-    if mode == BINARY:
-        # ticks * 10**9 >> number, in two halves that fit 64 bits each.
-        if number < _HALF:
-            if high > _LATEST_S >> (_HALF - number):
-                return _TIME_LIMIT + 1
-            upper = high * _NS_PER_S << (_HALF - number)
-            return upper + (low * _NS_PER_S >> number) + interface[I_OFFSET_NS]
-        upper = high * _NS_PER_S + (low * _NS_PER_S >> 32)
-        return (upper >> (number - _HALF)) + interface[I_OFFSET_NS]
     return _TIME_LIMIT + 1
+
+
+@kernel
+def _binary_time(high: int, low: int, number: int, offset_ns: int) -> int:
+    """Return ticks * 10**9 >> number, worked out in halves that fit 64 bits each."""
+    if number < _HALF:
+        if high > _LATEST_S >> (_HALF - number):
+            return _TIME_LIMIT + 1
+        upper = high * _NS_PER_S << (_HALF - number)
+        return upper + (low * _NS_PER_S >> number) + offset_ns
+    upper = high * _NS_PER_S + (low * _NS_PER_S >> _HALF)
+    return (upper >> (number - _HALF)) + offset_ns
 
 
 @kernel

@@ -8,32 +8,33 @@ import numpy as np
 
 from testbed.trace import decode as decoding
 from testbed.trace import layers, walk
-from testbed.trace.records import ROWS, Told, blocks
+from testbed.trace.reading import blocks
+from testbed.trace.records import ROWS, Told
 from testbed.trace.source import Source
 
-RECORD = dict(
-    time_ns=walk.TIME,
-    captured=walk.CAPTURED,
-    wire=walk.WIRE,
-    link=walk.LINK,
-    direction=walk.DIRECTION,
-)
-HEADER = dict(
-    time_ns=layers.H_TIME,
-    sport=layers.SPORT,
-    dport=layers.DPORT,
-    seq=layers.SEQ,
-    ack=layers.ACK,
-    flags=layers.FLAGS,
-    window=layers.WINDOW,
-    length=layers.LENGTH,
-    option_bytes=layers.OPTIONS,
-    mss=layers.MSS,
-    wscale=layers.WSCALE,
-    sacks=layers.SACKS,
-    direction=layers.H_DIRECTION,
-    ttl=layers.TTL,
-)
+RECORD = {
+    "time_ns": walk.TIME,
+    "captured": walk.CAPTURED,
+    "wire": walk.WIRE,
+    "link": walk.LINK,
+    "direction": walk.DIRECTION,
+}
+HEADER = {
+    "time_ns": layers.H_TIME,
+    "sport": layers.SPORT,
+    "dport": layers.DPORT,
+    "seq": layers.SEQ,
+    "ack": layers.ACK,
+    "flags": layers.FLAGS,
+    "window": layers.WINDOW,
+    "length": layers.LENGTH,
+    "option_bytes": layers.OPTIONS,
+    "mss": layers.MSS,
+    "wscale": layers.WSCALE,
+    "sacks": layers.SACKS,
+    "direction": layers.H_DIRECTION,
+    "ttl": layers.TTL,
+}
 
 
 def records(data: bytes, name: str = "x") -> SimpleNamespace:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from testbed.trace.capture import parse_capture
 from testbed.trace.inspection import Inspection, inspect_bytes
 from testbed.trace.measurement import Summary
 from testbed.trace.metrics import METRICS
-from testbed.trace.reading import Options
 from testbed.trace.trace import Trace
 from tests.trace.craft import FIN, RST, SYN, TIMESTAMPS, Talk, mss_option
 
@@ -67,9 +65,7 @@ def differing(inspection: Inspection, traces: tuple[Trace, ...]) -> list[str]:
     return wrong
 
 
-@settings(
-    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(talk=talks())
 def test_what_is_streamed_is_what_a_trace_measures(talk: Talk) -> None:
     file = talk.written()
