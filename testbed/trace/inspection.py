@@ -90,8 +90,8 @@ class FlowReport:
     first and the last data packet passed.
     tso_size, tso_segs, ack_stretch, send_gap, ack_gap, rtt: as in metrics.py.
     retransmits, duplicate_bytes, late, reordered, burst, pace: as in sent.py.
-    burst_gap: between bursts.  sacked_bytes: told by SACK, each once.  dsacks: duplicates
-    that the receiver told of.  dup_acks: RFC 5681.  zero_windows: packets that
+    burst_gap: between bursts.  sacked_bytes: told by SACK, each once.  dsacks:
+    duplicates the receiver told of.  dup_acks: RFC 5681.  zero_windows: packets that
     advertise none.  rtt_missed: packets too many at once in flight to be timed.
     quantile_error: the relative error of quantiles that are not exact, by metric.
     """

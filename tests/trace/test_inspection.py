@@ -65,7 +65,7 @@ def differing(inspection: Inspection, traces: tuple[Trace, ...]) -> list[str]:
     return wrong
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(talk=talks())
 def test_what_is_streamed_is_what_a_trace_measures(talk: Talk) -> None:
     file = talk.written()
