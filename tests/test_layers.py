@@ -12,7 +12,7 @@ LAYERS = (
     {"errors"},
     {"units"},
     {"process", "user", "files"},
-    {"compiled"},
+    {"compiled", "guarded"},
     {"spec", "trace"},
     {"facts", "ratio", "account"},
     {"verdict"},
@@ -22,7 +22,8 @@ LAYERS = (
     {"real_time"},
     {"machine", "lab", "claims"},
     {"report"},
-    {"pipeline", "export", "progress"},
+    {"pipeline", "export", "inspected", "progress"},
+    {"inspect_cli"},
     {"cli"},
     {"__main__"},
 )

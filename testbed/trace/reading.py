@@ -72,6 +72,8 @@ def blocks(source: Source, told: Told) -> Iterator[Table]:
         return read_pcap.blocks(source, told)
     if magic == read_pcapng.MAGIC:
         return read_pcapng.blocks(source, told)
+    if source.warnings:
+        raise CaptureError(source.warnings[0])
     wanted = "a pcap or pcapng file, plain or in gzip or zstd"
     got = magic.hex(" ") or "an empty file"
     raise CaptureError(fault(source.name, 0, wanted=wanted, got=got))

@@ -23,6 +23,8 @@ from testbed.trace.jit import Bytes
 STDIN = Path("-")
 _PIECE = 1 << 22
 _FIRST = 1 << 16  # a small first piece: small files are the most
+_SLICE = 1 << 12  # of compressed data; damage takes the rest of one with it
+_ZSTD_BLOCK = 1 << 17
 _AHEAD = 2  # pieces read before they are asked for
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIP_WINDOW = 31  # zlib's name for a gzip header and the largest window
@@ -155,23 +157,40 @@ def _raw(first: bytes, stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip, also of several members; zeros may pad its end."""
-    unzip = zlib.decompressobj(_GZIP_WINDOW)
+    """Decompress gzip; what comes before damage is yielded before that is raised."""
+    held: list[bytes] = []
+    size = 0
     try:
-        for piece in pieces:
-            left = piece
-            while left or unzip.unconsumed_tail:
+        for out in _inflated(pieces):
+            held.append(out)
+            size += len(out)
+            if size >= _PIECE:
+                yield b"".join(held)
+                held, size = [], 0
+    except zlib.error as error:
+        yield b"".join(held)
+        raise Damaged(f"damaged gzip data: {error}") from error
+    except Damaged:
+        yield b"".join(held)
+        raise
+    yield b"".join(held)
+
+
+def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress some KB at a time, also several members; zeros may pad their end."""
+    unzip = zlib.decompressobj(_GZIP_WINDOW)
+    for piece in pieces:
+        for start in range(0, len(piece), _SLICE):
+            left = piece[start : start + _SLICE]
+            while left:
                 if unzip.eof:
                     left = left.lstrip(b"\0")
-                    if not left:
-                        break
-                    unzip = zlib.decompressobj(_GZIP_WINDOW)
-                yield unzip.decompress(left, _PIECE)
-                left = unzip.unused_data if unzip.eof else unzip.unconsumed_tail
-        while not unzip.eof and (out := unzip.decompress(b"", _PIECE)):
-            yield out
-    except zlib.error as error:
-        raise Damaged(f"damaged gzip data: {error}") from error
+                    unzip = zlib.decompressobj(_GZIP_WINDOW) if left else unzip
+                if left:
+                    yield unzip.decompress(left, _PIECE)
+                    left = unzip.unused_data if unzip.eof else unzip.unconsumed_tail
+    while not unzip.eof and (out := unzip.decompress(b"", _PIECE)):
+        yield out
     if not unzip.eof:
         raise Damaged("the gzip data ends early")
 
@@ -183,7 +202,7 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
     with unzip.stream_reader(joined, read_across_frames=True) as reader:
         while True:
             try:
-                out = reader.read(_PIECE)
+                out = reader.read(_ZSTD_BLOCK)
             except zstandard.ZstdError as error:
                 raise Damaged(f"damaged zstd data: {error}") from error
             if not out:

@@ -7,9 +7,8 @@ Evidence, the best first:
   receiver; if neither does, it is between them.
 - The handshake. At the host that opens a connection its SYN waits a round trip for the
   SYN-ACK, which is answered at once; at the other host it is the other way round.
-- Direction. What the capture says of its interface: data goes out at the sender (or
-  was sent to the link by a host that only shares it).
-- Round trip times. Data acknowledged within a tenth of the time that ... none.
+- Direction, where the capture tells it. Data that goes out is taken to be seen at its
+  sender: a router that sends it on would have shown by its TTL.
 """
 
 import enum
@@ -85,7 +84,7 @@ def _by_handshake(own: Table, peer: Table) -> Vantage:
         return Vantage.UNKNOWN
     forth = int(accepts[SYN_NS] - opens[SYN_NS])
     back = int(opens[ANSWER_NS] - accepts[SYN_NS])
-    if min(forth, back) < 0 or forth == back:
+    if min(forth, back) < 0 or not max(forth, back):
         return Vantage.UNKNOWN
     if max(forth, back) < _FAR * min(forth, back):
         return Vantage.MIDDLE
