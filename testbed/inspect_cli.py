@@ -1,5 +1,7 @@
 """The verb inspect: what the senders in any capture did. Imports little, to start fast.
 
+What reads captures is imported when the verb runs: numba takes a while.
+
 Exit codes: 0 whatever a capture says, 2 usage or a file that is no capture.
 """
 
@@ -8,16 +10,19 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from testbed.errors import SpecError
 from testbed.guarded import guarded, take_signals
-from testbed.inspected import to_json
-from testbed.report.flows import flow_table, flows_table
-from testbed.trace.inspection import SORTS, Inspection, inspect
-from testbed.trace.reading import Options
 from testbed.units import parse_time
+
+if TYPE_CHECKING:
+    from testbed.trace.inspection import Inspection
+
+#: What flows can be ranked by: largest first, or the order of their first packets.
+SORTS = ("order", "bytes", "packets", "retransmits", "duplicate_bytes", "reordered")
 
 _TOP = 10
 _TABLE_WIDTH = 100
@@ -70,6 +75,10 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
 def _inspect(arguments: argparse.Namespace) -> int:
     if arguments.series and not arguments.json:
         raise SpecError("--series is for --json")
+    from testbed.inspected import to_json  # noqa: PLC0415
+    from testbed.trace.inspection import inspect  # noqa: PLC0415
+    from testbed.trace.reading import Options  # noqa: PLC0415
+
     options = Options(burst_ns=parse_time(arguments.burst_gap), series=arguments.series)
     inspections = [inspect(Path(file), options) for file in arguments.files]
     for each in inspections:
@@ -82,16 +91,18 @@ def _inspect(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(inspections: Sequence[Inspection], arguments: argparse.Namespace) -> None:
+def _show(inspections: Sequence["Inspection"], arguments: argparse.Namespace) -> None:
+    from testbed.report.flows import flow_table, flows_table  # noqa: PLC0415
+
     console = Console()
     console.width = max(console.width, _TABLE_WIDTH)
     for each in inspections:
         if arguments.flow is None:
-            rows = each.flows.ranked(arguments.sort)[: arguments.top]
+            rows = each.flows.ranked(arguments.sort)[: max(0, arguments.top)]
             console.print(flows_table(each, rows))
             continue
         rows = each.flows.matching(arguments.flow)
         if not rows:
             raise SpecError(f"{each.file}: no flow {arguments.flow!r}")
-        for row in rows[: arguments.top]:
+        for row in rows[: max(0, arguments.top)]:
             console.print(flow_table(each, row))

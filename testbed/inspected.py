@@ -3,7 +3,8 @@
 Of one capture it is an object: {"format": 1, "file", "packets", "skipped", "dropped",
 "warnings", "flows"}; of several, {"format": 1, "files": [...]}, each as of one. A flow
 has the fields of FlowReport under the same names, its addresses and ports as src,
-sport, dst, dport. Keys are added, never renamed, within a format number.
+sport, dst, dport; and with --series the columns of its Trace, as "series". Keys are
+added, never renamed, within a format number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from testbed.trace.inspection import FlowReport, Inspection
 from testbed.trace.measurement import Summary
 
 FORMAT = 1
+_SERIES = ("time_ns", "seq", "length", "ack_time_ns", "ack", "ack_window")
 _STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
 
 
@@ -27,13 +29,16 @@ def to_json(inspections: Sequence[Inspection]) -> dict[str, Any]:
 
 
 def _object(inspection: Inspection) -> dict[str, Any]:
+    flows = [_flow(report) for report in inspection.flows]
+    for flow, trace in zip(flows, inspection.traces, strict=False):
+        flow["series"] = {name: getattr(trace, name).tolist() for name in _SERIES}
     return {
         "file": inspection.file,
         "packets": inspection.packets,
         "skipped": dict(inspection.skipped),
         "dropped": inspection.dropped,
         "warnings": list(inspection.warnings),
-        "flows": [_flow(report) for report in inspection.flows],
+        "flows": flows,
     }
 
 

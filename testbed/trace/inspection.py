@@ -26,6 +26,7 @@ from testbed.trace.measurement import Summary
 from testbed.trace.mss import infer_mss
 from testbed.trace.reading import Options, followed
 from testbed.trace.records import Told
+from testbed.trace.series import traces
 from testbed.trace.source import Source, opened
 from testbed.trace.state import (
     ACK_GAP,
@@ -67,7 +68,7 @@ from testbed.trace.state import (
     State,
 )
 from testbed.trace.tallies import Tallies, tallies
-from testbed.trace.trace import Flow, MssSource
+from testbed.trace.trace import Flow, MssSource, Trace
 from testbed.trace.vantage import Vantage, vantage_of
 
 _PORT, _PORT_BITS, _FAMILY_SHIFT = 0xFFFF, 16, 32
@@ -153,10 +154,6 @@ _TALLIES = {
 }
 
 
-#: What flows can be ranked by: largest first, or the order of their first packets.
-SORTS = ("order", "bytes", "packets", "retransmits", "duplicate_bytes", "reordered")
-
-
 class Flows(Sequence[FlowReport]):
     """The flows of a capture in the order of their first packets.
 
@@ -189,7 +186,7 @@ class Flows(Sequence[FlowReport]):
         return self._flows[:, _COUNTS[name]]
 
     def ranked(self, key: str) -> Sequence[int]:
-        """Return the places of all flows by one of SORTS."""
+        """Return the places of all flows, by a count's name or in their "order"."""
         if key == "order":
             return range(len(self))
         ranked: list[int] = np.argsort(-self.column(key), kind="stable").tolist()
@@ -287,7 +284,8 @@ class Inspection:
 
     skipped: packets that are in no flow because they could not be read, by reason.
     dropped: packets that the capture lost, None when the file does not tell.
-    warnings: what is wrong with the file.  options: those of the inspection.
+    warnings: what is wrong with the file.  traces: the packets of each flow, if the
+    series was asked for.
     """
 
     file: str
@@ -296,7 +294,7 @@ class Inspection:
     dropped: int | None
     warnings: tuple[str, ...]
     flows: Flows
-    options: Options
+    traces: tuple[Trace, ...]
 
 
 def inspect(path: Path, options: Options | None = None) -> Inspection:
@@ -319,14 +317,15 @@ def inspect_bytes(data: bytes, name: str, options: Options | None = None) -> Ins
 
 
 def _inspection(name: str, told: Told, state: State, options: Options) -> Inspection:
+    flows = Flows(state, options.burst_ns)
     return Inspection(
         file=name,
         packets=told.packets,
         skipped=dict(told.skipped),
         dropped=told.dropped,
         warnings=tuple(told.warnings),
-        flows=Flows(state, options.burst_ns),
-        options=options,
+        flows=flows,
+        traces=traces(state, flows) if options.series else (),
     )
 
 

@@ -1,8 +1,9 @@
 """The packets of each flow as a Trace, where the series was kept. Start with traces."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from testbed.trace.inspection import Flows
 from testbed.trace.jit import Table
 from testbed.trace.state import (
     ACKS_FROM,
@@ -22,8 +23,11 @@ from testbed.trace.state import (
 )
 from testbed.trace.trace import Trace
 
+if TYPE_CHECKING:
+    from testbed.trace.inspection import Flows
 
-def traces(state: State, flows: Flows) -> tuple[Trace, ...]:
+
+def traces(state: State, flows: "Flows") -> tuple[Trace, ...]:
     """Return a trace for each direction that carried payload, by its first packet."""
     emitted = state.emitted[: state.counts[ROWS]]
     order = np.argsort(emitted[:, E_SIDE], kind="stable")
@@ -36,7 +40,9 @@ def traces(state: State, flows: Flows) -> tuple[Trace, ...]:
     return tuple(found)
 
 
-def _trace(state: State, flows: Flows, row: int, rows: Table, emitted: Table) -> Trace:
+def _trace(
+    state: State, flows: "Flows", row: int, rows: Table, emitted: Table
+) -> Trace:
     place = flows.side(row)
     own, peer = state.sides[place], state.sides[place ^ 1]
     start_known = bool(own[KNOWS] & HAS_START)

@@ -1,0 +1,126 @@
+"""What `inspect` prints, and with which exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed.cli import main
+from testbed.inspected import to_json
+from testbed.trace.inspection import inspect_bytes
+from tests.trace.craft import Talk
+
+CHECKOUT = Path(__file__).parent.parent
+BEFORE = CHECKOUT / "captures" / "reference" / "refine-tso-autosizing" / "before.pcapng"
+AFTER = BEFORE.with_name("after.pcapng")
+STATISTICS = ["n", "mean", "p50", "p90", "p99", "max"]
+
+
+def test_json_has_the_keys_of_the_contract(capsys) -> None:
+    status = main(["inspect", "--json", str(BEFORE)])
+
+    told = json.loads(capsys.readouterr().out)
+    (flow,) = told["flows"]
+    assert status == 0
+    assert (told["format"], told["file"]) == (1, str(BEFORE))
+    assert (told["packets"], told["skipped"]) == (1150, {"not TCP": 1})
+    ends = [flow[name] for name in ("src", "sport", "dst", "dport")]
+    assert ends == ["10.0.1.2", 50442, "10.0.2.2", 5001]
+    assert (flow["mss"], flow["mss_source"], flow["vantage"]) == (1448, "syn", "sender")
+    assert (flow["packets"], flow["bytes"]) == (572, 2_000_000)
+    assert flow["retransmits"] == 0
+    for metric in ("tso_size", "tso_segs", "ack_stretch", "send_gap", "rtt"):
+        assert list(flow[metric]) == STATISTICS
+    assert flow["tso_segs"]["max"] == 9
+
+
+def test_no_samples_are_n_0_and_nulls() -> None:
+    file = Talk().handshake().client(length=9, ack=0).written()
+
+    (flow,) = to_json([inspect_bytes(file, "x")])["flows"]
+
+    nothing = {"n": 0, **dict.fromkeys(STATISTICS[1:])}
+    assert flow["send_gap"] == flow["rtt"] == flow["ack_stretch"] == nothing
+
+
+def test_json_of_several_files_is_a_list_of_them(capsys) -> None:
+    main(["inspect", "--json", str(BEFORE), str(AFTER)])
+
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == ["format", "files"]
+    assert [each["file"] for each in told["files"]] == [str(BEFORE), str(AFTER)]
+
+
+def test_the_series_has_every_packet(capsys) -> None:
+    main(["inspect", "--json", "--series", str(AFTER)])
+
+    (flow,) = json.loads(capsys.readouterr().out)["flows"]
+    assert len(flow["series"]["time_ns"]) == flow["packets"] == 174
+    assert sum(flow["series"]["length"]) == flow["bytes"]
+    assert flow["series"]["ack"][-1] == flow["bytes"]
+
+
+def test_the_table_has_a_line_a_flow(capsys) -> None:
+    assert main(["inspect", str(AFTER)]) == 0
+
+    shown = capsys.readouterr().out
+    assert "354 packets" in shown
+    assert "2 000 000" in shown
+
+
+def test_one_flow_is_shown_in_full(capsys) -> None:
+    assert main(["inspect", "--flow", "1", str(AFTER)]) == 0
+
+    shown = capsys.readouterr().out
+    assert "mss 1 448 (syn); seen at the sender, by ttl" in shown
+    assert "packets larger than a segment are seen" in shown
+
+
+@pytest.mark.parametrize(
+    ("argv", "complaint"),
+    [
+        pytest.param(["README.md"], "wanted a pcap or pcapng file", id="no-capture"),
+        pytest.param(["none.pcap"], "cannot be read: No such file", id="no-file"),
+        pytest.param(["--series", str(AFTER)], "is for --json", id="series-alone"),
+        pytest.param(["--flow", "7", str(AFTER)], "no flow '7'", id="no-such-flow"),
+        pytest.param(["--burst-gap", "20", str(AFTER)], "20", id="no-unit"),
+    ],
+)
+def test_what_cannot_be_done_is_one_error(argv, complaint, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
+
+    status = main(["inspect", *argv])
+
+    told = capsys.readouterr()
+    assert status == 2
+    assert complaint in told.err
+    assert told.out == ""
+
+
+def test_a_cut_file_is_shown_with_a_warning(tmp_path, capsys) -> None:
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(AFTER.read_bytes()[:5000])
+
+    status = main(["inspect", "--json", str(cut)])
+
+    told = capsys.readouterr()
+    warnings = json.loads(told.out)["warnings"]
+    assert status == 0
+    assert "wanted a block of" in warnings[0]
+    assert told.err == f"testbed: {warnings[0]}\n"
+
+
+def test_commands_that_read_no_capture_do_not_wait_for_numba() -> None:
+    program = "import sys, testbed.cli; print('numba' in sys.modules)"
+
+    printed = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert printed.stdout == "False\n"
