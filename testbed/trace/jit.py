@@ -17,10 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.files import remove
 from testbed.user import cache_dir
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Bytes = NDArray[np.uint8]
+#: Of so many states of the sources, compiled kernels are kept.
+_KEPT = 3
 #: A table of int64, a row a thing; or one such row.
 Table = NDArray[np.int64]
 
@@ -34,10 +37,18 @@ def _kept_in() -> str:
             digest.update(module.name.encode() + b"\0" + source + b"\0")
     folder = cache_dir() / "kernels-compiled" / digest.hexdigest()[:32]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            _forget_all_but_newest(folder.parent)
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return ""
     return str(folder) if os.access(folder, os.W_OK) else ""
+
+
+def _forget_all_but_newest(folder: Path) -> None:
+    homes = sorted(folder.glob("*"), key=lambda home: home.stat().st_mtime_ns)
+    for home in homes[:-_KEPT]:
+        remove(home)
 
 
 _FOLDER = os.environ.get("NUMBA_CACHE_DIR") or _kept_in()

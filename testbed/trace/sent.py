@@ -68,7 +68,7 @@ def send(header: Table, place: int, position: int, state: State) -> None:
     if not flow[PACKETS]:
         flow[BASE] = side[START] if side[KNOWS] & HAS_START else position
         flow[FIRST_NS] = flow[BURST_NS] = now
-        flow[SEEN_FLOOR] = flow[SENT_HIGH] = flow[BASE]
+        flow[SEEN_FLOOR], flow[SENT_HIGH] = flow[BASE], position
     else:
         _gap(pool, flow, now, state.counts[BURST_LIMIT])
     _order(pool, flow, span, now)

@@ -3,7 +3,10 @@
 Start with tallies.
 """
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 
@@ -44,28 +47,28 @@ class Tallies:
 
     def summary(self, row: int) -> Summary:
         """Return n, mean and quantiles of one flow's values."""
-        return _summary(
-            *self.distinct(row),
-            total=int(self.total[row]),
-            highest=int(self.highest[row]),
-        )
+        values, counts = self._listed(row)
+        return _summary(values, counts, int(self.total[row]), int(self.highest[row]))
 
     def in_segments(self, row: int, mss: int) -> Summary:
         """Return the same of a flow's values in segments, each rounded up."""
-        values, counts = self.distinct(row)
-        values = -(-values // mss)
-        total = int((values * counts).sum())
-        return _summary(
-            values, counts, total=total, highest=int(-(-self.highest[row] // mss))
-        )
+        values, counts = self._listed(row)
+        values = [-(-value // mss) for value in values]
+        total = sum(map(mul, values, counts))
+        return _summary(values, counts, total, -(-int(self.highest[row]) // mss))
 
     def above(self, row: int, limit: int) -> Summary:
         """Return the same of the values above a limit."""
+        values, counts = self._listed(row)
+        first = bisect_right(values, limit)
+        values, counts = values[first:], counts[first:]
+        total = sum(map(mul, values, counts))
+        return _summary(values, counts, total, int(self.highest[row]))
+
+    def _listed(self, row: int) -> tuple[list[int], list[int]]:
+        # Most flows have few distinct values, for which lists are faster than arrays.
         values, counts = self.distinct(row)
-        kept = values > limit
-        values, counts = values[kept], counts[kept]
-        total = int((values * counts).sum())
-        return _summary(values, counts, total=total, highest=int(self.highest[row]))
+        return values.tolist(), counts.tolist()
 
 
 def tallies(pool: Table, places: Column) -> Tallies:
@@ -92,15 +95,16 @@ def _spill(pool: Table, places: Column, rows: Table) -> None:
         start = spilled(pool, places[row], row, rows, start)
 
 
-def _summary(values: Column, counts: Column, *, total: int, highest: int) -> Summary:
+def _summary(values: list[int], counts: list[int], total: int, highest: int) -> Summary:
     """Summarise values, ascending, of which each occurred so many times.
 
     A quantile is the nearest rank at or above, as in Measurement.summary.
     """
-    n = int(counts.sum())
-    if not n:
+    if not values:
         return Summary(n=0)
-    ranks = [max(1, -(-share * n // 100)) for share in _SHARES]
-    at = np.searchsorted(np.cumsum(counts), ranks)
-    p50, p90, p99 = (min(float(values[place]), float(highest)) for place in at)
+    sums = list(accumulate(counts))
+    n = sums[-1]
+    ranks = (-(-share * n // 100) for share in _SHARES)
+    at = (values[bisect_left(sums, rank)] for rank in ranks)
+    p50, p90, p99 = (float(min(value, highest)) for value in at)
     return Summary(n=n, mean=total / n, p50=p50, p90=p90, p99=p99, max=float(highest))

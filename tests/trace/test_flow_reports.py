@@ -282,6 +282,13 @@ def test_data_on_a_reset_counts() -> None:
     assert only(talk).bytes == 500
 
 
+def test_data_before_the_first_byte_is_no_retransmission_of_the_syn() -> None:
+    talk = Talk().handshake().client(seq=-4, length=2, ack=0)
+    talk.client(seq=-2, length=2, ack=0).client(seq=-4, length=2, ack=0)
+
+    assert only(talk).retransmits == 1
+
+
 def test_quantiles_are_exact_for_thousands_of_packets_and_close_beyond() -> None:
     talk = Talk(packets=[])
     times = []
