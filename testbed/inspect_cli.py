@@ -6,9 +6,10 @@ Exit codes: 0 whatever a capture says, 2 usage or a file that is no capture.
 """
 
 import argparse
+import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,15 @@ from testbed.guarded import guarded, take_signals
 from testbed.units import parse_time
 
 if TYPE_CHECKING:
+    from testbed.model.fit import Fit
     from testbed.trace.inspection import Inspection
 
 #: What flows can be ranked by: largest first, or the order of their first packets.
 SORTS = ("order", "bytes", "packets", "retransmits", "duplicate_bytes", "reordered")
 
+_PICTURES = (".png", ".svg", ".pdf")
 _TOP = 10
-_TABLE_WIDTH = 100
+_TABLE_WIDTH = 120
 
 
 def main(argv: Sequence[str]) -> int:
@@ -69,40 +72,112 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print JSON and nothing else"
     )
+    parser.add_argument(
+        "--model",
+        action="store_true",
+        help="which of Linux's rules explains the packet sizes of --flow, or else of "
+        "the first flow shown",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw that flow: sizes, and sequence over time (.png, .svg or .pdf)",
+    )
     parser.set_defaults(command=_inspect)
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
     if arguments.series and not arguments.json:
         raise SpecError("--series is for --json")
+    if arguments.plot and arguments.plot.suffix not in _PICTURES:
+        known = ", ".join(_PICTURES)
+        raise SpecError(f"{arguments.plot}: no picture of these kinds: {known}")
     from testbed.inspected import to_json  # noqa: PLC0415
     from testbed.trace.inspection import inspect  # noqa: PLC0415
     from testbed.trace.reading import Options  # noqa: PLC0415
 
-    options = Options(burst_ns=parse_time(arguments.burst_gap), series=arguments.series)
+    burst_ns = parse_time(arguments.burst_gap)
+    packets = arguments.series or arguments.model or arguments.plot is not None
+    options = Options(burst_ns=burst_ns, series=packets)
     inspections = [inspect(Path(file), options) for file in arguments.files]
     for each in inspections:
         for warning in each.warnings:
             print(f"testbed: {warning}", file=sys.stderr)
+    looked_at = [_rows(each, arguments) for each in inspections]
+    if arguments.plot:
+        _plot(inspections, looked_at, arguments.plot)
+    fits = _fits(inspections, looked_at) if arguments.model else [{}] * len(looked_at)
     if arguments.json:
-        print(json.dumps(to_json(inspections), allow_nan=False))
+        told = to_json(inspections, fits, series=arguments.series)
+        print(json.dumps(told, allow_nan=False))
     else:
-        _show(inspections, arguments)
+        _show(inspections, looked_at, fits, in_full=arguments.flow is not None)
     return 0
 
 
-def _show(inspections: Sequence["Inspection"], arguments: argparse.Namespace) -> None:
+def _rows(inspection: "Inspection", arguments: argparse.Namespace) -> Sequence[int]:
+    """Return the flows asked for, the first first."""
+    flows, top = inspection.flows, max(0, arguments.top)
+    if arguments.flow is None:
+        return flows.ranked(arguments.sort)[:top]
+    rows = flows.matching(arguments.flow)
+    if not rows:
+        raise SpecError(f"{inspection.file}: no flow {arguments.flow!r}")
+    return rows[:top]
+
+
+def _plot(
+    inspections: Sequence["Inspection"],
+    looked_at: Sequence[Sequence[int]],
+    picture: Path,
+) -> None:
+    """Draw the first flow that is looked at."""
+    from testbed.files import write_whole  # noqa: PLC0415
+    from testbed.report.plots import Side, overview  # noqa: PLC0415
+    from testbed.store import explained  # noqa: PLC0415
+
+    for each, rows in zip(inspections, looked_at, strict=True):
+        if rows:
+            trace = each.traces[rows[0]]
+            side = Side(name=str(trace.flow), place=1, trace=trace, tcp_info=())
+            drawn = io.BytesIO()
+            overview(side, picture.suffix[1:], drawn)
+            with explained(picture):
+                write_whole(picture, drawn.getvalue())
+            return
+    raise SpecError(f"{inspections[0].file}: no flow to draw")
+
+
+def _fits(
+    inspections: Sequence["Inspection"], looked_at: Sequence[Sequence[int]]
+) -> Sequence[Mapping[int, "Fit"]]:
+    """Return the fit of the first flow looked at in each capture."""
+    from testbed.model.fit import fit  # noqa: PLC0415
+
+    return [
+        {row: fit(each.traces[row]) for row in rows[:1]}
+        for each, rows in zip(inspections, looked_at, strict=True)
+    ]
+
+
+def _show(
+    inspections: Sequence["Inspection"],
+    looked_at: Sequence[Sequence[int]],
+    fits: Sequence[Mapping[int, "Fit"]],
+    *,
+    in_full: bool,
+) -> None:
+    from testbed.report.fitting import fit_table  # noqa: PLC0415
     from testbed.report.flows import flow_table, flows_table  # noqa: PLC0415
 
     console = Console()
     console.width = max(console.width, _TABLE_WIDTH)
-    for each in inspections:
-        if arguments.flow is None:
-            rows = each.flows.ranked(arguments.sort)[: max(0, arguments.top)]
+    for each, rows, fitted in zip(inspections, looked_at, fits, strict=True):
+        if in_full:
+            for row in rows:
+                console.print(flow_table(each, row))
+        else:
             console.print(flows_table(each, rows))
-            continue
-        rows = each.flows.matching(arguments.flow)
-        if not rows:
-            raise SpecError(f"{each.file}: no flow {arguments.flow!r}")
-        for row in rows[: max(0, arguments.top)]:
-            console.print(flow_table(each, row))
+        for row, found in fitted.items():
+            console.print(fit_table(found, f"what explains flow {row + 1}"))

@@ -1,16 +1,35 @@
 """What explains the packets of a flow, for the terminal and as JSON.
 
-Start with fit_rows and fit_json.
+Start with fit_table and fit_json.
 """
 
 from collections.abc import Mapping
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from testbed.model.fit import Candidate, Fit, percent
 from testbed.report.numbers import count
 
 #: The head of fit_rows.
 FIT_HEAD = ("rule", "kernels", "match", "size\ndistance", "cut by")
+_NUMBERS = (2, 3)
 _BITS = 8
+
+
+def fit_table(fit: Fit, title: str) -> RenderableType:
+    """Return what explains a flow, for the terminal."""
+    table = Table(
+        box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
+    )
+    for at, name in enumerate(FIT_HEAD):
+        table.add_column(name, justify="right" if at in _NUMBERS else "left")
+    for row in fit_rows(fit):
+        table.add_row(*map(Text, row))
+    lines = map(Text, fit_lines(fit))
+    return Group(Text(title, "bold"), *lines, *([table] if fit.candidates else []))
 
 
 def fit_rows(fit: Fit, most: int = 5) -> tuple[tuple[str, ...], ...]:

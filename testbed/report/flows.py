@@ -37,7 +37,7 @@ def flows_table(inspection: Inspection, rows: Sequence[int]) -> RenderableType:
     """Return a line a flow for those asked for, below what the file holds."""
     table = _table()
     table.add_column("#", justify="right")
-    table.add_column("flow", overflow="fold")
+    table.add_column("flow", min_width=30, overflow="fold")
     for name in ("packets", "bytes", "segs p50", "p99", "stretch p50", "p99"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("rtt p50", "pace p50", "resent"):

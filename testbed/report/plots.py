@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import matplotlib as mpl
 import numpy as np
@@ -270,6 +270,35 @@ def sender_state(name: str, sides: Sequence[Side]) -> str:
             _dashed_entry(axes, sides)
             _legend_above(axes)
     return out[0]
+
+
+def overview(side: Side, kind: str, stream: BinaryIO) -> None:
+    """Draw one flow into a file: packet sizes, then what was sent, over time.
+
+    kind: what matplotlib writes: "png", "svg" or "pdf".
+    """
+    with mpl.rc_context({**_SETTINGS, "svg.hashsalt": side.name}):
+        figure = Figure(figsize=(_WIDTH, _height(3, _TALL_PANEL)), dpi=150)
+        axes = figure.subplot_mosaic("AB;CC;DD")
+        figure.subplots_adjust(**_margins((3, 2), _TALL_PANEL))
+        segments = tso_segs(side.trace)
+        edges = _edges([segments])
+        _bars(axes["A"], (0, 1), segments, edges, color=side.colour)
+        _staircase(axes["B"], segments, color=side.colour, label=side.name)
+        for each in (axes["A"], axes["B"]):
+            each.set_xlabel("segments per packet")
+        _shares_and_counts(axes["A"], axes["B"], "packet")
+        axes["A"].set_ylabel("packets")
+        times = _ms(side, side.trace.time_ns)
+        _dots(axes["C"], times, segments, ms=3.4, color=side.colour, marker="o")
+        axes["C"].set_ylabel("segments per packet")
+        unit = _BYTES if highest(side.trace) < 10 * _MANY_BYTES else _MANY_BYTES
+        _sent(axes["D"], side, _everything(side), unit, width=1.1)
+        _acknowledged(axes["D"], side, unit)
+        _sequence_axis(axes["D"], unit)
+        _time_axis([axes["C"], axes["D"]], [side])
+        dated = {"Date": None} if kind == "svg" else {}
+        figure.savefig(stream, format=kind, metadata=dated)
 
 
 @contextmanager
