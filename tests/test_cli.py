@@ -199,8 +199,8 @@ def test_the_models_json_has_counters_metrics_and_attribution(capsys) -> None:
 
     before, after = json.loads(capsys.readouterr().out)["predictions"]
     assert before["counters"]["sender"]["IpOutRequests"] == 575
-    assert after["counters"]["sender"]["IpOutRequests"] == 177
-    assert after["metrics"]["tso_segs"]["n"] == 174
+    assert after["counters"]["sender"]["IpOutRequests"] == 178
+    assert after["metrics"]["tso_segs"]["n"] == 175
     assert sum(after["attribution"].values()) == pytest.approx(1)
     assert after["match"] is None
 

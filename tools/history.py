@@ -915,9 +915,16 @@ RULES: tuple[Rule, ...] = (
         where="cpu.Cpu",
         pins=(
             "cpu.test_a_timer_with_slack_runs_with_an_interrupt_that_comes_first",
-            "simulate.test_packets_leave_within_12_us_of_the_kernels",
+            "simulate.test_packets_leave_and_acks_arrive_when_the_kernels_do",
         ),
         also="hrtimer_interrupt()",
+    ),
+    Rule(
+        name="softirqs: what is left once a process is awake, it runs, not ksoftirqd",
+        kernels="6.12 on User-Mode Linux, measured",
+        where="cpu.Cpu.wake_on_time",
+        pins=("cpu.test_who_is_awake_runs_what_softirqs_have_left",),
+        also="handle_softirqs(), local_bh_enable()",
     ),
     Rule(
         name="the timer wheel: the further ahead, the later",

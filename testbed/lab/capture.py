@@ -1,7 +1,7 @@
 """Capture on one interface, with scapy's packet socket, into pcapng.
 
 Header bytes only, but true wire lengths, also of packets beyond 64 KB: the socket's
-filter cuts what is copied, and tpacket_auxdata says how long the packet was.
+filter cuts what is copied, and the ring says how long the packet was.
 """
 
 import ctypes
@@ -9,31 +9,22 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from scapy.arch.linux import L2ListenSocket
 from scapy.error import log_runtime
 
 from testbed.errors import CaptureLoss
 from testbed.lab.files import written_through
+from testbed.lab.ring import Ring, Seen, ring_of
 from testbed.trace.pcapng import PcapngWriter
 
 #: Ethernet 14, VLAN 4, IPv6 40, hop-by-hop 8, TCP 60: 126.
 SNAPLEN = 128
-_BUFFER = 64 << 20
-_SOL_PACKET = 263
-_PACKET_STATISTICS = 6
-_PACKET_AUXDATA = 8
 _SO_ATTACH_FILTER = 26
-_SO_RCVBUFFORCE = 33
-_SO_TIMESTAMPNS = 35
 _BPF_RETURN = 0x06
-_AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata, linux/if_packet.h
-_TIMESPEC = struct.Struct("=qq")
-_CONTROL = socket.CMSG_SPACE(_AUXDATA.size) + socket.CMSG_SPACE(_TIMESPEC.size)
 
 
 def record(device: str, where: str, file: Path) -> Callable[[Connection], None]:
@@ -48,14 +39,14 @@ def record(device: str, where: str, file: Path) -> Callable[[Connection], None]:
         log_runtime.setLevel("ERROR")
         listener = L2ListenSocket(iface=device, nofilter=1)
         try:
-            _tune(listener.ins)
-            with written_through(file) as stream:
+            _cut(listener.ins)
+            with ring_of(listener.ins) as ring, written_through(file) as stream:
                 writer = PcapngWriter(
                     stream, interface=device, comment=where, snaplen=SNAPLEN
                 )
                 pipe.send("ready")
-                _copy_until_told(listener.ins, pipe, writer)
-                received, dropped = _statistics(listener.ins)
+                _copy_until_told(listener.ins, ring, pipe, writer)
+                received, dropped = ring.statistics()
                 writer.close(time.time_ns(), received, dropped)
             pipe.send((received, dropped))
         finally:
@@ -70,8 +61,7 @@ def check_drops(where: str, received: int, dropped: int) -> None:
         raise CaptureLoss(f"the capture at the {where} lost {dropped} of {received}")
 
 
-def _tune(sock: socket.socket) -> None:
-    sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+def _cut(sock: socket.socket) -> None:
     # One instruction: return SNAPLEN, which cuts the copy, not the length told.
     code = ctypes.create_string_buffer(struct.pack("=HBBI", _BPF_RETURN, 0, 0, SNAPLEN))
     program = struct.pack("@HP", 1, ctypes.addressof(code))
@@ -79,42 +69,16 @@ def _tune(sock: socket.socket) -> None:
 
 
 def _copy_until_told(
-    sock: socket.socket, pipe: Connection, writer: PcapngWriter
+    sock: socket.socket, ring: Ring, pipe: Connection, writer: PcapngWriter
 ) -> None:
     poller = select.epoll()
-    poller.register(sock, select.EPOLLIN)
+    poller.register(sock, select.EPOLLIN)  # a block is full
     poller.register(pipe, select.EPOLLIN)
-    told = False
-    while not told:
-        told = any(fd == pipe.fileno() for fd, _events in poller.poll())
-        while _copy_one(sock, writer):
-            pass
+    while all(fd != pipe.fileno() for fd, _events in poller.poll()):
+        _copy(ring.take_full(), writer)
+    _copy(ring.take_rest(), writer)
 
 
-def _copy_one(sock: socket.socket, writer: PcapngWriter) -> bool:
-    try:
-        data, control, _flags, address = sock.recvmsg(
-            SNAPLEN, _CONTROL, socket.MSG_DONTWAIT
-        )
-    except BlockingIOError:
-        return False
-    time_ns, length = _read_control(control)
-    writer.packet(time_ns, data, length, address[2] == socket.PACKET_OUTGOING)
-    return True
-
-
-def _read_control(control: list[Any]) -> tuple[int, int]:
-    time_ns = length = 0
-    for level, kind, data in control:
-        if (level, kind) == (_SOL_PACKET, _PACKET_AUXDATA):
-            length = _AUXDATA.unpack(data[: _AUXDATA.size])[1]
-        elif (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
-            seconds, ns = _TIMESPEC.unpack(data)
-            time_ns = seconds * 1_000_000_000 + ns
-    return time_ns, length
-
-
-def _statistics(sock: socket.socket) -> tuple[int, int]:
-    packed = sock.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
-    received, dropped = struct.unpack("=II", packed)
-    return received, dropped
+def _copy(packets: Iterable[Seen], writer: PcapngWriter) -> None:
+    for each in packets:
+        writer.packet(each.time_ns, each.data, each.wire_length, each.outgoing)

@@ -2,7 +2,7 @@
 
 import random
 
-from testbed.model.cpu import NS_PER_MS, Capture, Cpu, Machine, Timer
+from testbed.model.cpu import NS_PER_MS, Cpu, Machine, Timer
 from testbed.model.features import Features
 from testbed.model.late_tx import late_tx_of
 from testbed.model.packet import IP_HEADERS, TCP_HEADER, Packet
@@ -27,6 +27,8 @@ _CONNECT_READS = 8
 _SAMPLER_READS = 10
 #: From when a sample is due until it is taken: Python reads it twice to poll a pipe.
 _SAMPLE_READS = 4
+#: Of the timer that wakes the sampler; less cannot be asked for: testbed.lab.clock.
+_SLEEP_SLACK_NS = 1
 _FQ_FLOW_LIMIT = 100
 _ENDLESS = 1_000_000
 
@@ -35,8 +37,6 @@ class Connection:
     """A connection from its SYN to its last ACK. Start with run."""
 
     __slots__ = (
-        "_at_receiver",
-        "_at_sender",
         "_backward",
         "_cpu",
         "_data_packets",
@@ -70,7 +70,6 @@ class Connection:
         self._watch = watch
         self._data_packets = 0  # handed to the device so far
         self._cpu = cpu = Cpu(machine, _START_NS)
-        self._at_sender, self._at_receiver = Capture(cpu), Capture(cpu)
         self._sender = Sender(
             variant, features, cpu=cpu, transmit=self._transmit, sent=record.decides
         )
@@ -122,7 +121,6 @@ class Connection:
 
     def _leave(self, packet: Packet) -> None:
         self.record.leaves(self._cpu.clock, packet)
-        self._at_sender.see()
         if self._late is not None:
             self._late.keep(packet)
         self._cpu.receive(self._route, packet)
@@ -135,15 +133,10 @@ class Connection:
 
     def _to_receiver(self, packet: Packet) -> None:
         self.record.arrives("receiver", packet)
-        self._cpu.receive(self._receive, packet)
-
-    def _receive(self, packet: Packet) -> None:
-        self._at_receiver.see()
-        self._receiver.receive(packet)
+        self._cpu.receive(self._receiver.receive, packet)
 
     def _acknowledge(self, packet: Packet) -> None:
         self.record.counts("receiver", packet)
-        self._at_receiver.see()
         self._cpu.receive(self._backward.enqueue, packet)
 
     def _to_sender(self, packet: Packet) -> None:
@@ -152,7 +145,6 @@ class Connection:
         self._cpu.receive(self._take, packet)
 
     def _take(self, packet: Packet) -> None:
-        self._at_sender.see()
         self._sender.take(packet)
         if packet.syn:
             self._cpu.wake(self._begin)
@@ -168,16 +160,18 @@ class Connection:
         self._sample(1)
 
     def _wake_sampler(self) -> None:
-        self._cpu.wake(self._sample)
+        self._cpu.wake_on_time(self._sample)
 
     def _sample(self, readings: int = _SAMPLE_READS) -> None:
-        if self._over:
-            return
         cpu = self._cpu
         now = cpu.paid_clock(readings)
+        if self._over:
+            cpu.finish()
+            return
         self.record.sample(now, self._sender.sock)
+        cpu.finish()  # getsockopt() locks the socket, and lets go of it
         self._due_ns += self._sample_every
-        cpu.start(self._sampler, self._due_ns)
+        cpu.start(self._sampler, self._due_ns, _SLEEP_SLACK_NS)
 
 
 def _rcv_sock(variant: Variant, features: Features) -> RcvSock:

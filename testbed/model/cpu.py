@@ -19,7 +19,6 @@ Work = Callable[[], None]
 Handler = Callable[[Packet], None]
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
-_FAILED_SYSCALL_NS = 1_000
 #: Of virtual time: a million samples at the usual rate, some hundred MB.
 _LONGEST_NS = 1_000 * NS_PER_S
 _BREATHE_EVERY = 1_000
@@ -38,34 +37,6 @@ class Machine:
 
     tick: int = 256
     min_delta: int = 500
-    captured: bool = True
-
-
-class Capture:
-    """The process that copies what passes a device.
-
-    Once it has caught up, it asks for one packet more, and User-Mode Linux lets a
-    system call that fails take a microsecond: arch/um/kernel/skas/syscall.c.
-    measured: each packet costs a reading of the clock besides; so eight rack-local
-    streams are the kernel's to the last packet, and a lossy one up to its packet 102.
-    """
-
-    __slots__ = ("_cpu", "_packets")
-
-    def __init__(self, cpu: "Cpu") -> None:
-        self._cpu = cpu
-        self._packets = 0
-
-    def see(self) -> None:
-        """Have a packet to copy."""
-        if not self._packets and self._cpu.captured:
-            self._cpu.wake(self._catch_up)
-        self._packets += 1
-
-    def _catch_up(self) -> None:
-        packets, self._packets = self._packets, 0
-        self._cpu.paid_clock(packets)
-        self._cpu.spend(_FAILED_SYSCALL_NS)
 
 
 class Timer:
@@ -85,8 +56,7 @@ class Timer:
 class Cpu:
     """Runs interrupts, then softirqs, then processes, at the times timers ask for.
 
-    clock: what a reading of the clock says, in ns; _now is finer.  in_ksoftirqd: what
-    runs now is ksoftirqd's.
+    clock: what a reading of the clock says, in ns; _now is finer.
     """
 
     __slots__ = (
@@ -97,14 +67,13 @@ class Cpu:
         "_in_interrupt",
         "_min_delta",
         "_now",
+        "_on_time",
         "_runnable",
         "_tasklets",
         "_tick",
         "_timers",
         "_transmitters",
-        "captured",
         "clock",
-        "in_ksoftirqd",
     )
 
     def __init__(self, machine: Machine, now: int) -> None:
@@ -112,8 +81,7 @@ class Cpu:
         self._tick = machine.tick
         self.clock = now - now % machine.tick
         self._min_delta = machine.min_delta
-        self.captured = machine.captured
-        self.in_ksoftirqd = False
+        self._on_time: Work | None = None
         self._timers: EventQueue[Timer] = EventQueue()
         self._fire_ns = 0
         self._in_interrupt = False
@@ -173,9 +141,11 @@ class Cpu:
     def cancel(self, timer: Timer) -> None:
         """Forget a timer, if it is queued."""
         if timer.serial:
+            first = self._timers.heap[0][1] == timer.serial
             timer.serial = 0
             self._drop_stale()
-            self._program()
+            if first:
+                self._program()
 
     def transmit_later(self, work: Work) -> None:
         """Have a qdisc run in the NET_TX softirq of this interrupt."""
@@ -197,13 +167,23 @@ class Cpu:
         """Have a process run when interrupts and softirqs are done."""
         self._runnable.append(process)
 
-    def has_work(self) -> bool:
-        """Tell whether another process waits to run."""
-        return bool(self._runnable)
+    def wake_on_time(self, process: Work) -> None:
+        """Have a process run before what softirqs have left, which it runs by finish().
 
-    def wake_first(self, process: Work) -> None:
-        """Have a process run before the others, as it has had less of the CPU."""
-        self._runnable.appendleft(process)
+        Once a process is awake, handle_softirqs() leaves what a round has raised:
+        kernel/softirq.c.  measured, with the kernel's sched_switch and softirq_entry:
+        that process comes before ksoftirqd, which was woken after it, and runs what is
+        left as soon as it enables softirqs.  What waits for a socket does that first of
+        all, to lock it; what waits for the time reads the clock before.
+        """
+        self._on_time = process
+        self._runnable.append(process)
+
+    def finish(self) -> None:
+        """Run the softirqs that are left, as a process: local_bh_enable()."""
+        self._busy = True
+        self._run_softirqs()
+        self._busy = False
 
     def run(self) -> None:
         """Run until no timer and no process is left.
@@ -214,7 +194,9 @@ class Cpu:
         interrupts = 0
         while runnable or heap:
             while runnable:
-                runnable.popleft()()
+                process = runnable.popleft()
+                self._on_time = None if process is self._on_time else self._on_time
+                process()
             if heap:
                 self._now = now = max(self._now, self._fire_ns)
                 self.clock = now - now % self._tick
@@ -263,11 +245,7 @@ class Cpu:
         self._busy = False
 
     def _run_softirqs(self) -> None:
-        """Run rounds of softirqs; one has what was raised before it began.
-
-        Once a process is awake, as a capture is after the first packet,
-        handle_softirqs() leaves what a round has raised to ksoftirqd: kernel/softirq.c.
-        """
+        """Run rounds of softirqs; one has what was raised before it began."""
         transmitters, tasklets = self._transmitters, self._tasklets
         backlog = self._backlog
         while transmitters or backlog or tasklets:
@@ -279,5 +257,5 @@ class Cpu:
                 handler(packet)
             for _ in range(works):
                 tasklets.popleft()()
-            self.in_ksoftirqd = bool(self._runnable)
-        self.in_ksoftirqd = False
+            if self._on_time and self._runnable[0] is self._on_time:
+                return

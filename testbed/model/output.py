@@ -14,7 +14,6 @@ from testbed.model.ecn import WITHOUT_ECN, Ecn, mark_data
 from testbed.model.features import Features, Sizing
 from testbed.model.packet import (
     IP_HEADERS,
-    SKB_TRUESIZE_1,
     SYN_OPTIONS,
     TCP_HEADER,
     Packet,
@@ -187,9 +186,6 @@ class Output:
         sock = self._sock
         packet.skb.clones -= 1
         sock.sk_wmem_alloc -= packet.truesize
-        # Under ksoftirqd, "wait until our queues (qdisc + devices) are drained".
-        if self._cpu.in_ksoftirqd and sock.sk_wmem_alloc >= SKB_TRUESIZE_1:
-            return
         if sock.tsq_throttled:
             sock.tsq_throttled = False
             self._cpu.tasklet(self._tsq_handler)

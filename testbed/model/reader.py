@@ -15,25 +15,19 @@ _READ_SIZE = 256 * 1024
 class Reader:
     """Reads from one socket; after the FIN it closes."""
 
-    __slots__ = ("_acks", "_awake", "_closed", "_cpu", "_is_ahead", "_sock")
+    __slots__ = ("_acks", "_awake", "_closed", "_cpu", "_sock")
 
     def __init__(self, sock: RcvSock, *, cpu: Cpu, acks: Acks) -> None:
         self._sock = sock
         self._cpu = cpu
         self._acks = acks
-        self._awake = self._closed = self._is_ahead = False
+        self._awake = self._closed = False
 
     def wake(self) -> None:
         """Have the process look, as something has come."""
         if not self._awake and not self._closed:
             self._awake = True
-            # place_entity(), kernel/sched/fair.c: who slept while another was to run
-            # has had less of the CPU.  measured: only so are all packets the kernel's
-            # in d10 of tests/system/test_marks.py and rack-unpaced of test_model.py.
-            if self._is_ahead:
-                self._cpu.wake_first(self._read)
-            else:
-                self._cpu.wake(self._read)
+            self._cpu.wake(self._read)
 
     def _read(self) -> None:
         self._awake = False
@@ -42,7 +36,6 @@ class Reader:
             sock.sk_lock.own()
             self._recvmsg()
             sock.sk_lock.release()
-        self._is_ahead = self._cpu.has_work()
         if sock.fin:
             self._closed = True
             self._cpu.paid_clock()

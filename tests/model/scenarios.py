@@ -42,7 +42,7 @@ TUNING = Tuning(
 MSS = TUNING.mss
 MS = 1_000_000
 RTT_US = 40_000
-IDEAL = Machine(tick=1, min_delta=0, captured=False)
+IDEAL = Machine(tick=1, min_delta=0)
 RMEM = (4096, 131072, 6291456)
 
 

@@ -1,6 +1,8 @@
 from collections.abc import Callable
 
-from testbed.model.cpu import Capture, Cpu, Machine, Timer
+import pytest
+
+from testbed.model.cpu import Cpu, Machine, Timer
 from testbed.model.packet import Packet
 
 IDEAL = Machine(tick=1, min_delta=0)
@@ -160,32 +162,62 @@ def test_a_postponed_timer_may_be_started_again_once_it_ran() -> None:
     assert notes == [1000, 2000]
 
 
-def test_a_capture_pays_for_each_packet_and_for_asking_in_vain() -> None:
-    cpu = Cpu(Machine(), 0)
-    capture = Capture(cpu)
-    capture.see()
-    capture.see()
+def test_a_cancelled_timer_that_is_not_first_leaves_the_clocks_timer_alone() -> None:
+    # __remove_hrtimer(); to set it anew, 256 ns before it is due, would be 500 ns.
+    cpu, notes = Cpu(Machine(), 0), list[int]()
+    later = Timer(lambda: None)
+    cpu.start(Timer(noting(cpu, notes)), 1000)
+    cpu.start(later, 5000)
+    cpu.spend(800)
+    cpu.cancel(later)
     cpu.run()
 
-    assert cpu.clock == (2 * 256 + 1000) // 256 * 256
+    assert notes == [1024]
 
 
-def test_a_capture_is_woken_once_for_what_comes_together() -> None:
-    cpu = Cpu(Machine(), 0)
-    capture = Capture(cpu)
-    capture.see()
+@pytest.mark.parametrize(
+    ("on_time", "order"),
+    [
+        pytest.param(True, ["timer's", "read", "packet"], id="waits-for-the-time"),
+        pytest.param(False, ["packet", "timer's", "read"], id="waits-for-a-socket"),
+    ],
+)
+def test_who_is_awake_runs_what_softirqs_have_left(
+    *, on_time: bool, order: list[str]
+) -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[str]()
+
+    def process() -> None:
+        notes.append("timer's")
+        cpu.spend(10)
+        notes.append("read")
+        cpu.finish()
+
+    def interrupt() -> None:
+        (cpu.wake_on_time if on_time else cpu.wake)(process)
+        cpu.transmit_later(
+            lambda: cpu.receive(lambda _: notes.append("packet"), Packet(0, 0, 1, 52))
+        )
+
+    cpu.start(Timer(interrupt), 1000)
     cpu.run()
-    first = cpu.clock
-    capture.see()
+
+    assert notes == order
+
+
+def test_an_interrupt_while_a_process_runs_also_runs_what_is_left() -> None:
+    cpu, notes = Cpu(IDEAL, 0), list[int]()
+
+    def process() -> None:
+        cpu.spend(20)
+        cpu.finish()
+
+    def interrupt() -> None:
+        cpu.wake_on_time(process)
+        cpu.transmit_later(lambda: cpu.transmit_later(noting(cpu, notes)))
+
+    cpu.start(Timer(interrupt), 1000)
+    cpu.start(Timer(lambda: None), 1015)
     cpu.run()
 
-    assert first == 1256 // 256 * 256
-    assert cpu.clock == (1280 + 1000) // 256 * 256
-
-
-def test_where_nothing_is_captured_nothing_is_paid() -> None:
-    cpu = Cpu(Machine(captured=False), 0)
-    Capture(cpu).see()
-    cpu.run()
-
-    assert cpu.clock == 0
+    assert notes == [1020]

@@ -34,7 +34,7 @@ class Bench:
     def __init__(
         self, window: int = NO_LIMIT, link_sizes: dict[str, int] | None = None
     ) -> None:
-        self.cpu = Cpu(Machine(tick=1, min_delta=0, captured=False), START * NS_PER_MS)
+        self.cpu = Cpu(Machine(tick=1, min_delta=0), START * NS_PER_MS)
         self.sent: list[tuple[int, int, int]] = []
         self.window = window
         sizes = ONE_SEGMENT if link_sizes is None else link_sizes

@@ -22,7 +22,7 @@ def test_a_short_packet_waits_for_one_that_is_still_in_the_host(
     sender = Sender(
         a_variant(workload=workload, sender=host),
         Features(),
-        cpu=Cpu(Machine(tick=1, min_delta=0, captured=False), 10**9),
+        cpu=Cpu(Machine(tick=1, min_delta=0), 10**9),
         transmit=lambda packet: not sent.append(packet),
         sent=lambda cause: None,
     )
