@@ -255,6 +255,13 @@ COMMITS: tuple[Commit, ...] = (
         dated="by its date: applied to net on 22 June 2019",
     ),
     Commit(
+        hash="051ba67447de",
+        subject="tcp: force a PSH flag on TSO packets",
+        since="v5.4",
+        seen="a mail on netdev",
+        dated="by its date: 10 September 2019",
+    ),
+    Commit(
         hash="42f3a8aaae66",
         subject="tcp_cubic: tweak Hystart detection for short RTT flows",
         since="v5.6",
@@ -895,11 +902,25 @@ RULES: tuple[Rule, ...] = (
         commits=("dfa2f0483360", "697a6c8cec03"),
     ),
     Rule(
-        name="window growth: two segments a packet",
+        name="PSH: on packets of several segments, and on what ends a write",
+        kernels="5.4 on; before, only on what ends a write",
+        where="output.Output._packet_of",
+        pins=(
+            "output.test_psh_is_on_several_segments_and_on_what_ends_a_write",
+            "output.test_psh_stays_with_the_end_of_what_is_cut",
+            "reader.test_a_segment_with_psh_is_acknowledged_once_it_is_read",
+        ),
+        commits=("051ba67447de",),
+    ),
+    Rule(
+        name="window growth: two segments a packet; beyond a gap, if worth its memory",
         kernels="6.12, read",
         where="receiver.Receiver._grow_window",
-        pins=("receiver.test_the_first_windows_are_the_kernels",),
-        also="tcp_grow_window()",
+        pins=(
+            "receiver.test_the_first_windows_are_the_kernels",
+            "receiver.test_beyond_half_of_tcp_rmem_a_gap_grows_it_if_overhead_is_small",
+        ),
+        also="tcp_grow_window(), __tcp_grow_window()",
     ),
     Rule(
         name="receive buffer autotuning: what was read in a round trip, and more",

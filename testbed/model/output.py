@@ -339,6 +339,8 @@ class Output:
             header += _JUMBO_OPTION
         packet = Packet(skb.seq, skb.length, skb.pcount, header)
         packet.fin = skb.fin
+        # Linux commit 051ba67447de ("tcp: force a PSH flag on TSO packets") (in v5.4)
+        packet.psh = skb.psh or skb.pcount > 1
         packet.overhead = skb.overhead
         packet.skb = skb
         packet.again = skb.end_seq <= self._sock.snd_nxt

@@ -26,7 +26,8 @@ class Skb:
     kept it from being sent.  overhead: its truesize without payload.  clones: how many
     of its packets are still in the host.  delivered: how many segments had been when it
     was sent.  sacked, lost, retrans, ever_retrans: TCPCB_SACKED_ACKED, TCPCB_LOST,
-    TCPCB_SACKED_RETRANS and TCPCB_EVER_RETRANS, include/net/tcp.h.
+    TCPCB_SACKED_RETRANS and TCPCB_EVER_RETRANS, include/net/tcp.h.  psh: what was
+    written ends in it.
     """
 
     __slots__ = (
@@ -39,6 +40,7 @@ class Skb:
         "lost",
         "overhead",
         "pcount",
+        "psh",
         "retrans",
         "sacked",
         "seq",
@@ -52,7 +54,7 @@ class Skb:
         self.pcount = 0
         self.tstamp_ns = 0  # earliest departure time
         self.clones = self.delivered = 0
-        self.fin = False
+        self.fin = self.psh = False
         self.held: Cause | None = None
         self.sacked = self.lost = self.retrans = self.ever_retrans = False
 
@@ -75,6 +77,7 @@ class Packet:
     may leave.  sacks: the blocks of a SACK option, as (start, end), the newest first.
     ect, ce: its IP header says that it is ECN-capable, that it met congestion.  ece,
     cwr: its TCP header says that such a packet came, that cwnd was reduced for one.
+    psh: its TCP header says that more may take a while.
     skb: of what it is a clone, None for a packet without payload or FIN.  overhead: of
     its skb.  again: it was sent before.
     """
@@ -92,6 +95,7 @@ class Packet:
         "length",
         "overhead",
         "pcount",
+        "psh",
         "sacks",
         "seq",
         "skb",
@@ -114,8 +118,7 @@ class Packet:
         self.sacks: tuple[Block, ...] = ()
         self.skb: Skb | None = None
         self.overhead = SKB_OVERHEAD
-        self.syn = False
-        self.fin = False
+        self.syn = self.fin = self.psh = False
         self.ect = self.ce = self.ece = self.cwr = self.again = False
 
     def wire_bytes(self) -> int:

@@ -171,7 +171,7 @@ class Receiver:
         if segment != sock.rcv_mss:
             sock.learn_ratio(packet.length, packet.truesize)
         sock.rcv_mss = min(segment, sock.advmss)
-        sock.pushed = sock.pushed or packet.pcount > 1
+        sock.pushed = sock.pushed or packet.psh
 
     def _measure_rtt_by_timestamp(self, packet: Packet, now: int) -> None:
         sock = self.sock
@@ -220,10 +220,28 @@ class Receiver:
         sock.lrcvtime_ms = jiffies
 
     def _grow_window(self, packet: Packet, uncharged: int = 0) -> None:
+        """Offer more, if what came is worth its memory: tcp_grow_window().
+
+        uncharged: its memory, if it is a buffer of its own beyond a gap.
+        """
         sock = self.sock
         room = min(sock.window_clamp, sock.space(uncharged)) - sock.rcv_ssthresh
         if room <= 0:
             return
-        # An skb without a linear part counts what it holds, so Check #2 holds.
-        sock.rcv_ssthresh += min(room, max(2 * sock.advmss, 2 * packet.length))
-        sock.quick |= 1
+        # What joins a buffer leaves its overhead behind, and is worth it always.
+        growth = 2 * sock.advmss
+        if sock.window_of(uncharged) > packet.length:
+            growth = self._growth(packet, uncharged)
+        if growth:
+            sock.rcv_ssthresh += min(room, max(growth, 2 * packet.length))
+            sock.quick |= 1
+
+    def _growth(self, packet: Packet, memory: int) -> int:
+        # As __tcp_grow_window() does.
+        sock = self.sock
+        worth, window = sock.window_of(memory), sock.window_of(sock.rcvbuf_max)
+        while sock.rcv_ssthresh <= (window := window >> 1):
+            worth >>= 1
+            if worth <= packet.length:
+                return 2 * sock.rcv_mss
+        return 0

@@ -26,6 +26,7 @@ def fragment(sock: TcpSock, skb: Skb, length: int, mss: int) -> Skb:
     """Cut a packet under way in two; return the second half: tcp_fragment()."""
     rest = Skb(skb.seq + length, skb.length - length, skb.overhead)
     rest.fin, skb.fin = skb.fin, False
+    rest.psh, skb.psh = skb.psh, False
     rest.tstamp_ns = skb.tstamp_ns
     rest.sacked, rest.lost = skb.sacked, skb.lost
     rest.retrans, rest.ever_retrans = skb.retrans, skb.ever_retrans

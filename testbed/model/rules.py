@@ -57,6 +57,7 @@ def grow(sock: TcpSock, skb: Skb, missing: int) -> None:
     following.length -= moved
     if not following.length:
         skb.fin = following.fin
+        skb.psh = skb.psh or following.psh
         del queue[1]
         sock.sk_wmem_queued -= following.overhead
 
@@ -65,6 +66,7 @@ def fragment(sock: TcpSock, skb: Skb, limit: int) -> None:
     """Cut the first skb in two: tso_fragment()."""
     rest = Skb(skb.seq + limit, skb.length - limit, skb.overhead)
     rest.fin, skb.fin = skb.fin, False
+    rest.psh, skb.psh = skb.psh, False
     skb.length = limit
     sock.write_queue.insert(1, rest)
     sock.sk_wmem_queued += rest.overhead

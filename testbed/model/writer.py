@@ -24,6 +24,7 @@ class Writer:
         "_begin_ns",
         "_cpu",
         "_features",
+        "_is_new",
         "_left",
         "_output",
         "_sock",
@@ -51,6 +52,7 @@ class Writer:
         self._features = features
         self._begin_ns = 0
         self._left = 0  # bytes of this send() not yet in the socket
+        self._is_new = False  # none of it is there
         self._unflushed = 0  # skbs since
         self.done = False
 
@@ -77,6 +79,7 @@ class Writer:
 
     def _next_message(self) -> None:
         work, written = self._workload, self._sock.write_seq
+        self._is_new = True
         now = self._cpu.paid_clock()
         if work.bytes is not None:
             self._left = min(work.send_size, work.bytes - written)
@@ -117,7 +120,10 @@ class Writer:
 
     def _copy(self, size: int) -> None:
         sock = self._sock
-        sock.write_queue[-1].length += size
+        tail = sock.write_queue[-1]
+        if self._is_new:
+            self._is_new = tail.psh = False
+        tail.length += size
         sock.write_seq += size
         sock.sk_wmem_queued += size
         self._left -= size
@@ -135,7 +141,7 @@ class Writer:
     def _push_full(self) -> None:
         sock = self._sock
         if sock.write_seq > sock.pushed_seq + (sock.max_window >> 1):
-            sock.pushed_seq = sock.write_seq
+            self._mark_push()
             self._output.write_xmit(Nagle.OFF)
         elif len(sock.write_queue) == 1:
             self._output.push_one()
@@ -154,7 +160,7 @@ class Writer:
         sock = self._sock
         if not sock.write_queue:
             return
-        sock.pushed_seq = sock.write_seq
+        self._mark_push()
         tail = sock.write_queue[-1]
         if (
             tail.length < goal
@@ -165,6 +171,11 @@ class Writer:
             sock.tsq_throttled = True
             return
         self._output.write_xmit(nagle)
+
+    def _mark_push(self) -> None:
+        sock = self._sock
+        sock.pushed_seq = sock.write_seq
+        sock.write_queue[-1].psh = True
 
     def _shut_down(self) -> None:
         # tcp_send_fin(): on the last skb if that is not yet sent.

@@ -130,7 +130,7 @@ class ReceiverBench:
     def send(self, seq: int, length: int, *, fin: bool = False) -> None:
         """Have a packet arrive."""
         packet = Packet(seq, length, -(-length // MSS), 52)
-        packet.fin = fin
+        packet.fin, packet.psh = fin, length > MSS
         self.receiver.receive(packet)
 
     def send_segments(self, *places: int) -> None:

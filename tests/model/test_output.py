@@ -6,7 +6,7 @@ from testbed.model.cpu import Cpu, Machine
 from testbed.model.features import Defer, Features, Sizing
 from testbed.model.output import Output, Pacing
 from testbed.model.packet import Packet, Skb
-from testbed.model.rules import Nagle
+from testbed.model.rules import Nagle, grow
 from testbed.model.sock import CaState, TcpSock
 from testbed.trace.causes import Cause
 from tests.model.scenarios import TUNING
@@ -168,6 +168,37 @@ def test_a_packet_gone_wakes_a_throttled_sender() -> None:
     bench.output.done(bench.packets[0])
 
     assert not bench.sock.tsq_throttled
+
+
+def test_psh_is_on_several_segments_and_on_what_ends_a_write() -> None:
+    bench = Bench(Features(grow=False))
+    bench.sock.snd_cwnd = 100
+    bench.queue(2 * MSS, MSS, MSS)
+    bench.sock.write_queue[-1].psh = True
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert [packet.psh for packet in bench.packets] == [True, False, True]
+
+
+def test_psh_stays_with_the_end_of_what_is_cut() -> None:
+    bench = Bench(Features())
+    bench.sock.snd_cwnd = 1
+    bench.queue(2 * MSS)
+    bench.sock.write_queue[0].psh = True
+    bench.output.write_xmit(Nagle.OFF)
+
+    assert [packet.psh for packet in bench.packets] == [False]
+    assert bench.sock.write_queue[0].psh
+
+
+def test_psh_goes_along_with_what_a_short_skb_is_filled_up_from() -> None:
+    bench = Bench(Features())
+    bench.queue(MSS, MSS)
+    first, last = bench.sock.write_queue
+    last.psh = True
+    grow(bench.sock, first, MSS)
+
+    assert (first.length, first.psh) == (2 * MSS, True)
 
 
 def test_what_the_qdisc_drops_stays_in_the_write_queue() -> None:

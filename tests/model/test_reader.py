@@ -2,6 +2,7 @@
 
 import pytest
 
+from testbed.model.packet import Packet
 from tests.model.scenarios import MS, MSS, ReceiverBench
 
 
@@ -111,6 +112,21 @@ def test_a_window_that_reading_doubles_is_told(room: int, *, told: bool) -> None
     bench.cpu.run()
 
     assert len(bench.sent) - sent == int(told)
+
+
+@pytest.mark.parametrize("psh", [True, False])
+def test_a_segment_with_psh_is_acknowledged_once_it_is_read(*, psh: bool) -> None:
+    # ICSK_ACK_PUSHED, tcp_measure_rcv_mss(): more may not come soon.
+    bench = ReceiverBench()
+    sock, packet = bench.sock, Packet(0, MSS, 1, 52)
+    sock.rcv_mss, sock.ato, sock.rcv_ssthresh = MSS, 40, 1 << 30
+    packet.psh = psh
+    bench.receiver.receive(packet)
+    before, start = len(bench.acks()), bench.cpu.clock
+    bench.cpu.run()
+
+    assert (before, bench.acks()) == (0, [MSS])
+    assert (bench.cpu.clock - start < MS) == psh  # else it waits for a timer
 
 
 def test_a_short_segment_is_acknowledged_once_it_is_read() -> None:

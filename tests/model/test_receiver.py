@@ -1,7 +1,7 @@
 import pytest
 
 from testbed.model.packet import Packet
-from tests.model.scenarios import MS, MSS, ReceiverBench
+from tests.model.scenarios import MS, MSS, RMEM, ReceiverBench
 
 
 def test_the_syn_ack_offers_half_the_buffer_in_whole_segments() -> None:
@@ -187,6 +187,28 @@ def test_a_gap_grows_the_window_too() -> None:
     bench.send_segments(2)
 
     assert bench.sock.rcv_ssthresh == 20_000 + 2 * MSS
+
+
+@pytest.mark.parametrize(
+    ("ssthresh", "growth"),
+    [
+        pytest.param(RMEM[2] // 4, 2 * MSS, id="less"),
+        pytest.param(RMEM[2] // 2 + 256, 0, id="more"),
+    ],
+)
+def test_beyond_half_of_tcp_rmem_a_gap_grows_it_if_overhead_is_small(
+    ssthresh: int, growth: int
+) -> None:
+    # __tcp_grow_window(): a buffer of its own, and its overhead with it.
+    bench = ReceiverBench()
+    sock = bench.sock
+    sock.rcvbuf, sock.window_clamp, sock.rcv_mss = 4 * RMEM[2], 2 * RMEM[2], MSS
+    sock.ratio, sock.rcv_ssthresh = 255, ssthresh * 255 // 256
+    before = sock.rcv_ssthresh
+    # Of the length that it has learnt of: the ratio stays.
+    bench.send(3 * MSS, MSS)
+
+    assert sock.rcv_ssthresh - before == growth
 
 
 def test_a_packet_beyond_a_gap_tells_how_long_segments_are() -> None:
