@@ -141,10 +141,10 @@ class Connection:
 
     def _to_sender(self, packet: Packet) -> None:
         self.record.arrives("sender", packet)
-        self.record.returns(self._cpu.clock, packet)
         self._cpu.receive(self._take, packet)
 
     def _take(self, packet: Packet) -> None:
+        self.record.returns(self._cpu.clock, packet)
         self._sender.take(packet)
         if packet.syn:
             self._cpu.wake(self._begin)

@@ -120,12 +120,13 @@ class Cpu:
         if len(self._timers.heap) > _MOST_STALE:
             self._timers.keep(lambda serial, each: each.serial == serial)
         moved = timer.serial
+        was_first = moved and self._timers.heap[0][1] == moved
         timer.soft_ns = soft_ns
         timer.hard_ns = timer.queued_ns = soft_ns + slack_ns
         timer.serial = serial = self._timers.push(timer.hard_ns, timer)
         if moved:
             self._drop_stale()
-        if self._timers.heap[0][1] == serial:
+        if was_first or self._timers.heap[0][1] == serial:
             self._program()
 
     def postpone(self, timer: Timer, time_ns: int) -> None:

@@ -156,5 +156,7 @@ class Netem:
         now = self._cpu.clock
         while queue and queue[0][0] <= now:
             self._hand_on(queue.popleft()[1])
-        if queue and not self._timer.serial:
-            self._cpu.start(self._timer, queue[0][0])
+        if queue:
+            due = queue[0][0]
+            if not self._timer.serial or self._timer.soft_ns != due:
+                self._cpu.start(self._timer, due)

@@ -65,6 +65,18 @@ def test_a_moved_timer_runs_once() -> None:
     assert notes == [2000]
 
 
+def test_a_timer_that_was_first_and_is_moved_leaves_no_interrupt_behind() -> None:
+    # __hrtimer_start_range_ns(): it forces the clock's timer to be set anew.
+    cpu, notes = Cpu(Machine(), 0), list[int]()
+    timer = Timer(lambda: None)
+    cpu.start(timer, 1000)
+    cpu.start(Timer(noting(cpu, notes)), 900, 5000)
+    cpu.start(timer, 3000)
+    cpu.run()
+
+    assert notes == [3072]
+
+
 def test_packets_come_before_tasklets_and_tasklets_before_processes() -> None:
     cpu, notes = Cpu(IDEAL, 0), list[str]()
 
