@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SORTS = ("order", "bytes", "packets", "retransmits", "duplicate_bytes", "reordered")
 
 _TOP = 10
-_TABLE_WIDTH = 100
+_TABLE_WIDTH = 110
 
 
 def main(argv: Sequence[str]) -> int:
