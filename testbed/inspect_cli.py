@@ -28,7 +28,7 @@ SORTS = ("order", "bytes", "packets", "retransmits", "duplicate_bytes", "reorder
 
 _PICTURES = (".png", ".svg", ".pdf")
 _TOP = 10
-_TABLE_WIDTH = 120
+_TABLE_WIDTH = 110
 
 
 def main(argv: Sequence[str]) -> int:

@@ -18,11 +18,11 @@ from testbed.spec.experiment import Variant
 from testbed.spec.path import Path
 
 #: When the SYN leaves, on the machine's clock; its place within a millisecond is that
-#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261130T213547Z-d9a4,
+#: of the lab's runs, for whatever happens at a jiffy.  measured: 20261201T015147Z-1658,
 #: as the rest here.
 _START_NS = 10_000_515_072
 #: From the SYN-ACK until the writer first looks at the clock.
-_CONNECT_READS = 8
+_CONNECT_READS = 9
 #: From the writer's sleep until the sampler sets when it samples.
 _SAMPLER_READS = 10
 #: From when a sample is due until it is taken: Python reads it twice to poll a pipe.

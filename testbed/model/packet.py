@@ -8,6 +8,8 @@ from testbed.trace.causes import Cause
 #: measured: wmem_alloc, less what was sent last, in decisions.csv of 6.1 and of 6.12.
 KMALLOC_OVERHEAD = 768
 SKB_OVERHEAD = 832
+#: SKB_TRUESIZE(1).
+SKB_TRUESIZE_1 = 1 + 256 + 320
 ETHERNET_HEADER = 14
 TCP_HEADER = 32  # with timestamps
 SYN_OPTIONS = 8  # more than timestamps: MSS, window scale

@@ -30,17 +30,19 @@ _COUNTS = {
     "dsacks": "D-SACKs",
     "zero_windows": "zero windows",
 }
+_ENDPOINT = len("255.255.255.255:65535 >")
 _STATISTICS = ("mean", "p50", "p90", "p99", "max")
 
 
 def flows_table(inspection: Inspection, rows: Sequence[int]) -> RenderableType:
-    """Return a line a flow for those asked for, below what the file holds."""
+    """Return a line a flow for those asked for, below what the file holds.
+
+    Segments a packet and an ACK are p50 and p99; rtt and pace are p50.
+    """
     table = _table()
     table.add_column("#", justify="right")
-    table.add_column("flow", min_width=30, overflow="fold")
-    for name in ("packets", "bytes", "segs p50", "p99", "stretch p50", "p99"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("rtt p50", "pace p50", "resent"):
+    table.add_column("flow", overflow="fold", min_width=_ENDPOINT)
+    for name in ("packets", "bytes", "segs", "stretch", "rtt", "pace", "resent"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("seen at")
     for row in rows:
@@ -63,19 +65,24 @@ def _heading(inspection: Inspection) -> list[Text]:
 
 
 def _add_flow(table: Table, row: int, report: FlowReport) -> None:
-    segments, stretch = report.tso_segs, report.ack_stretch
     table.add_row(
         str(row + 1),
-        Text(str(report.flow)),
+        Text(str(report.flow).replace(" > ", " >\n")),
         count(report.packets),
         count(report.bytes),
-        *(amount(value, "segments") for value in (segments.p50, segments.p99)),
-        *(amount(value, "segments") for value in (stretch.p50, stretch.p99)),
+        _p50_and_p99(report.tso_segs),
+        _p50_and_p99(report.ack_stretch),
         amount(report.rtt.p50, "ns"),
         amount(report.pace.p50, "bit/s"),
         count(report.retransmits),
         report.vantage.value,
     )
+
+
+def _p50_and_p99(found: Summary) -> str:
+    if not found.n:
+        return NOTHING
+    return f"{amount(found.p50, 'segments')}, {amount(found.p99, 'segments')}"
 
 
 def flow_table(inspection: Inspection, row: int) -> RenderableType:
