@@ -259,7 +259,7 @@ def _hosts(random: Random) -> tuple[str, str]:
     one, other = random.sample(range(1, 250), 2)
     if random.choice(_WAYS) == "v4":
         return f"10.0.0.{one}", f"10.0.{random.randrange(3)}.{other}"
-    return f"fc00::{one:x}", f"fc00::{random.randrange(3)}:{other:x}"
+    return f"fc00::{one:x}", f"fc00::{random.randint(1, 3)}:{other:x}"
 
 
 def _interleaved(random: Random, talks: list[list[Seen]]) -> Iterator[Seen]:

@@ -39,7 +39,7 @@ class Dressed:
 def _times(random: Random, count: int) -> Iterator[int]:
     now = _FIRST_NS + random.randrange(_NS)
     for _ in range(count):
-        now += random.choice((1, 700, 1000, 12_345, 1_000_000, 40_000_000, _NS))
+        now += random.choice((1000, 1001, 1700, 12_345, 1_000_000, 40_000_000, _NS))
         yield now
 
 
@@ -181,6 +181,8 @@ class _Section:
         if captured > len(frame.data):
             return None
         frame = frame.cut(captured)
+        if len(frame.data) != captured:
+            return None
         wire = struct.pack(self.order + "I", frame.wire)
         self.out.write(self.block(3, wire + frame.data))
         return frame.at(0)

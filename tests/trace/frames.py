@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from random import Random
 
 from tests.trace.craft import ipv4_header, ipv6_header, mss_option, tcp_header
-from tests.trace.oracle import Seen
+from tests.trace.oracle import FIN, RST, SYN, Seen
 
 _TCP = 20
 _MSS_END = 24  # where the MSS option ends, which is the first
@@ -31,8 +31,15 @@ class Frame:
     tcp_at: int = 0
 
     def cut(self, snaplen: int) -> "Frame":
-        """Return it as a capture with that snaplen keeps it."""
-        data, seen = self.data[:snaplen], self.seen
+        """Return it as a capture with that snaplen keeps it.
+
+        What begins or ends a connection is kept with its TCP header: without, nothing
+        tells two connections between the same ports apart.
+        """
+        seen = self.seen
+        if seen and seen.has(SYN | FIN | RST):
+            snaplen = max(snaplen, self.tcp_at + _TCP)
+        data = self.data[:snaplen]
         if seen and len(data) < self.tcp_at + _TCP:
             seen = None
         elif seen and len(data) < self.tcp_at + _MSS_END:

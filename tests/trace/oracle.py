@@ -216,7 +216,12 @@ class _Flow:
             self.acked = ack
 
     def _rtts(self) -> Iterator[int]:
+        highest = None
         for row, first, end in self.data:
+            late = highest is not None and first < highest
+            highest = end if highest is None else max(highest, end)
+            if late:  # what was sent before may have passed elsewhere, or been lost
+                continue
             others = (other for other in self.data if other[0] != row)
             if any(begin < end and first < stop for _, begin, stop in others):
                 continue
