@@ -49,7 +49,17 @@ def seen_by_tshark(path: Path) -> list[Seen]:
     """Return the TCP packets of a capture as tshark decodes them."""
     fields = [word for field in FIELDS for word in ("-e", field)]
     done = subprocess.run(
-        ["tshark", "-n", "-r", str(path), "-Y", "tcp", "-T", "fields", *fields],
+        [
+            "/usr/bin/tshark",
+            "-n",
+            "-r",
+            str(path),
+            "-Y",
+            "tcp",
+            "-T",
+            "fields",
+            *fields,
+        ],
         capture_output=True,
         text=True,
         timeout=300,
