@@ -58,6 +58,7 @@ class _Talk:
         self.said: list[Seen] = []
         self.ports = (port, random.choice((80, 443, port)))
         self.hosts = hosts
+        self.ends: tuple[_End, ...] = ()
         self.meet()
 
     def meet(self) -> None:
