@@ -101,7 +101,7 @@ def test_the_reference_captures_are_counted_as_tshark_reads_them(variant: str) -
 
     answer = inspected(path)
 
-    assert answer["packets"] == len(seen)
+    assert answer["packets"] - sum(answer["skipped"].values()) == len(seen)
     assert disagreements(answer, flows_of(seen)) == []
 
 

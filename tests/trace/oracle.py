@@ -216,18 +216,17 @@ class _Flow:
             self.acked = ack
 
     def _rtts(self) -> Iterator[int]:
-        highest = None
+        """Time what was sent once: what was sent again in time may be what is acked."""
+        highest: int | None = None
         for row, first, end in self.data:
+            # What comes late may have been sent before, and lost before it passed here.
             late = highest is not None and first < highest
             highest = end if highest is None else max(highest, end)
-            if late:  # what was sent before may have passed elsewhere, or been lost
-                continue
-            others = (other for other in self.data if other[0] != row)
-            if any(begin < end and first < stop for _, begin, stop in others):
-                continue
-            covering = [at for at, ack in self.acks if ack >= end]
-            if covering and covering[0] > row:
-                yield self.packets[covering[0]].time_ns - self.packets[row].time_ns
+            covering = next((at for at, ack in self.acks if ack >= end), row)
+            others = (o for o in self.data if o[0] != row and o[0] < covering)
+            again = any(begin < end and first < stop for _, begin, stop in others)
+            if not late and not again and covering > row:
+                yield self.packets[covering].time_ns - self.packets[row].time_ns
 
     def _mss(self) -> int | None:
         told: dict[End, int] = {}
