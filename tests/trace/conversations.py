@@ -239,11 +239,17 @@ def _as_captured(random: Random, said: list[Seen]) -> list[Seen]:
         side = random.choice(said).source
         said = [one for one in said if one.source == side]
     elif how < 0.3:
-        missed = random.randint(1, 6)
-        said = said[missed:]
+        said = _known(said[random.randint(1, 6) :])
     elif how < 0.4:
         said = [one for one in said if one.flags != SYN | ACK or one.length]
     return _reordered(random, said) if random.random() < 0.3 else said
+
+
+def _known(said: list[Seen]) -> list[Seen]:
+    """Leave out what is before a SYN if nothing tells that it is another connection."""
+    syn = next((at for at, one in enumerate(said) if one.has(SYN)), 0)
+    closed = any(one.has(FIN | RST) for one in said[:syn])
+    return said if closed else said[syn:]
 
 
 def _reordered(random: Random, said: list[Seen]) -> list[Seen]:
