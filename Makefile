@@ -1,7 +1,7 @@
 # `make run` and `make test` do all their own set-up. Nothing here is clever.
 PYTHON = .venv/bin/python
 
-.PHONY: run test setup check unit system docs bench clean
+.PHONY: run test setup check unit system docs bench fuzz clean
 
 run: setup
 	$(PYTHON) -m testbed run $(ARGS)
@@ -24,6 +24,9 @@ system:
 
 bench: setup
 	$(PYTHON) -m tools.bench $(ARGS)
+
+fuzz:
+	$(PYTHON) -m tools.fuzz_inspect $(ARGS)
 
 docs:
 	$(PYTHON) -m tools.model_doc
