@@ -1,7 +1,7 @@
 # `make run` and `make test` do all their own set-up. Nothing here is clever.
 PYTHON = .venv/bin/python
 
-.PHONY: run test setup check unit system docs clean
+.PHONY: run test setup check unit system docs bench fuzz clean
 
 run: setup
 	$(PYTHON) -m testbed run $(ARGS)
@@ -21,6 +21,12 @@ unit:
 
 system:
 	$(PYTHON) -m pytest -m guest
+
+bench: setup
+	$(PYTHON) -m tools.bench $(ARGS)
+
+fuzz:
+	$(PYTHON) -m tools.fuzz_inspect $(ARGS)
 
 docs:
 	$(PYTHON) -m tools.model_doc

@@ -12,7 +12,9 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -36,6 +38,18 @@ class Finished:
     status: int
     output: str
     timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a process took. seconds: by the wall clock; cpu_seconds: user and system.
+
+    peak_rss: bytes; never below what this program had when it started the process.
+    """
+
+    seconds: float
+    cpu_seconds: float
+    peak_rss: int
 
 
 class Stop:
@@ -104,6 +118,47 @@ def run(
     if done.status != 0:
         raise CommandError(argv, done.status, done.output)
     return done.output
+
+
+def cost(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    output: Path | None = None,
+) -> Cost:
+    """Run a command that has to succeed, and return what it took.
+
+    output: the file that its standard output goes to; it is thrown away without. Nobody
+    reads it meanwhile: a reader would take its share of the CPU.  Raises like run().
+    """
+    with (
+        Path(os.devnull if output is None else output).open("wb") as out,
+        tempfile.TemporaryFile() as errors,
+    ):
+        begin = time.monotonic()
+        process = _start(argv, cwd, env, streams=(out.fileno(), errors.fileno()))
+        try:
+            with _deadline(process, timeout_s) as expired:
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+                seconds = time.monotonic() - begin
+        finally:
+            _kill_group(process)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if expired.is_set():
+            told = f"no end after {timeout_s:g} s"
+            raise CommandError(argv, process.returncode, told)
+        if process.returncode:
+            errors.seek(0)
+            told = errors.read().decode(errors="replace")
+            raise CommandError(argv, process.returncode, told)
+    return Cost(
+        seconds=seconds,
+        cpu_seconds=usage.ru_utime + usage.ru_stime,
+        peak_rss=usage.ru_maxrss << 10,
+    )
 
 
 def stream(  # noqa: PLR0913  # by keyword, what Popen needs and we add
@@ -181,14 +236,15 @@ def _start(
     argv: Sequence[str],
     cwd: Path | None,
     env: Mapping[str, str] | None,
-    death_signal: signal.Signals,
+    death_signal: signal.Signals = signal.SIGKILL,
+    streams: tuple[int, int] = (subprocess.PIPE, subprocess.STDOUT),
 ) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=streams[0],
+            stderr=streams[1],
             cwd=cwd,
             env=None if env is None else dict(env),
             text=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from testbed.errors import CommandError, Unavailable
-from testbed.process import Stop, Workers, run, stream
+from testbed.process import Stop, Workers, cost, run, stream
 
 FOREVER = "import time; print('up', flush=True); time.sleep(600)"
 #: A parent that starts a child in its own group, tells the child's pid, and waits.
@@ -212,3 +212,35 @@ def test_no_worker_outlives_this_program(tmp_path: Path) -> None:
         master.kill()
 
     assert wait_until_dead(worker)
+
+
+WORK = "import time\nx = bytearray({size})\nwhile time.process_time() < {cpu}: pass"
+
+
+def test_a_cost_is_the_cpu_time_and_the_memory_of_the_process() -> None:
+    small = cost((sys.executable, "-c", WORK.format(size=1, cpu=0.3)), timeout_s=60)
+    large = cost((sys.executable, "-c", WORK.format(size=1 << 29, cpu=0)), timeout_s=60)
+
+    assert 0.3 <= small.cpu_seconds < 1
+    assert small.seconds >= 0.3
+    assert large.peak_rss > 1 << 29 > small.peak_rss
+
+
+def test_what_a_costed_command_prints_goes_to_the_file(tmp_path) -> None:
+    cost(("echo", "hello"), timeout_s=10, output=tmp_path / "said")
+
+    assert (tmp_path / "said").read_text() == "hello\n"
+
+
+def test_a_costed_command_that_fails_says_why() -> None:
+    with pytest.raises(CommandError, match="exited with 3: told you"):
+        cost(("sh", "-c", "echo told you >&2; exit 3"), timeout_s=10)
+
+
+def test_a_costed_command_past_its_deadline_goes_with_its_children(tmp_path) -> None:
+    said = tmp_path / "said"
+
+    with pytest.raises(CommandError, match="no end after 1.5 s"):
+        cost((sys.executable, "-c", FAMILY), timeout_s=1.5, output=said)
+
+    assert wait_until_dead(int(said.read_text()))

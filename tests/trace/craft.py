@@ -4,6 +4,7 @@ import io
 import struct
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
+from typing import Any
 
 from testbed.trace.capture import Capture, parse_capture
 from testbed.trace.pcapng import PcapngWriter
@@ -92,11 +93,11 @@ class Talk:
     client_port: int = 40_000
     packets: list[tuple[int, bytes, int]] = field(default_factory=list)
 
-    def client(self, **said: object) -> "Talk":
+    def client(self, **said: Any) -> "Talk":
         """Let the client send a packet; see Said."""
         return self._say(self._sides(), Said(**said))
 
-    def server(self, **said: object) -> "Talk":
+    def server(self, **said: Any) -> "Talk":
         """Let the server send a packet; see Said."""
         client, server = self._sides()
         return self._say((server, client), Said(**said))
