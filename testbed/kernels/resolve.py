@@ -7,16 +7,20 @@ from testbed.kernels.build import ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.progress import Progress
 from testbed.kernels.registry import load_kernels
-from testbed.spec.kernel import BuiltKernel
+from testbed.kernels.running import running_kernel
+from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
 
 
 def resolve(name: str, on_progress: Callable[[Progress], None]) -> BuiltKernel:
     """Return the kernel of that name, built now if it is a registered one.
 
     Where a registered kernel's package is not there, the newest kernel built under its
-    name serves (`kernel build 6.12 --source ...`). Raises SpecError for an unknown
+    name serves (`kernel build 6.12 --source ...`). "host" is the one that runs this
+    program. Raises SpecError for an unknown
     name, and what ensure() raises.
     """
+    if name == HOST_KERNEL:
+        return running_kernel()
     registered = load_kernels()
     built = _newest(name)
     if name not in registered:

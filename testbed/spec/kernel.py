@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+#: The name of the kernel that runs this program.
+HOST_KERNEL = "host"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
@@ -43,7 +46,10 @@ class KernelIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltKernel:
-    """An executable User-Mode Linux kernel in the cache, and which kernel it is."""
+    """An executable User-Mode Linux kernel in the cache, and which kernel it is.
+
+    image: of the host's own kernel, what names it; nobody boots that.
+    """
 
     image: Path
     identity: KernelIdentity
