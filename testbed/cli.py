@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import testbed
+from testbed.clean import clean
 from testbed.errors import SpecError, TestbedError
 from testbed.export.contract import predictions_json, results_json
 from testbed.export.formats import FORMATS, FilesFormat, TextFormat
@@ -60,7 +61,7 @@ from testbed.spec.codec import encode
 from testbed.spec.experiment import Scale, Variant
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.store import explained, write_text
-from testbed.user import drop_to_invoking_user
+from testbed.user import drop_to_invoking_user, file_as_invoking_user
 from testbed.verdict import VerdictKind
 
 _INTERRUPTED = 130
@@ -74,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     told = Console(stderr=True)
     arguments = _parser().parse_args(argv)
     try:
-        drop_to_invoking_user()
+        _take_rights(arguments)
         command: Callable[[argparse.Namespace], int] = arguments.command
         return command(arguments)
     except TestbedError as error:
@@ -97,6 +98,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         lost = "; every run that had not ended is void"
         told.print(f"testbed: interrupted{lost if arguments.command is _run else ''}")
         return _INTERRUPTED
+
+
+def _take_rights(arguments: argparse.Namespace) -> None:
+    """Give root up, unless the command is one that takes it."""
+    if arguments.command is not _clean:
+        drop_to_invoking_user()
+    elif file_as_invoking_user():
+        # What this starts would write it as root, into the user's checkout.
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def _take_signals() -> None:
@@ -127,6 +137,12 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="FILE", help="write it to a new file, not to stdout"
     )
     claims.set_defaults(command=_claims)
+    cleaned = verbs.add_parser("clean", help="remove what killed runs left")
+    cleaned.add_argument("--run", metavar="ID", help="of this run alone")
+    cleaned.add_argument(
+        "--void", action="store_true", help="and the folders of runs without a result"
+    )
+    cleaned.set_defaults(command=_clean)
     listed = verbs.add_parser("list", help="experiments, kernels, machines, metrics")
     listed.set_defaults(command=_list)
     _add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
@@ -274,13 +290,11 @@ def _run(arguments: argparse.Namespace) -> int:
     names = arguments.experiments or experiment_names()
     scale = Scale.FULL if arguments.full else Scale.QUICK
     machine = MACHINES[arguments.machine]
-    experiments = [
-        with_kernel(
-            load_experiment(name, arguments.settings, scale, machine.clock),
-            arguments.kernel,
-        )
+    loaded = [
+        load_experiment(name, arguments.settings, scale, machine.clock)
         for name in names
     ]
+    experiments = [with_kernel(each, arguments.kernel) for each in loaded]
     for experiment in experiments:
         check_names(experiment)
     plan = _plan(arguments, machine)
@@ -408,6 +422,12 @@ def _claims(arguments: argparse.Namespace) -> int:
     for each in drafted.missed:
         told = f"{path}:{each.line.number}: not understood: {short(each.text)}"
         print(told, file=sys.stderr)
+    return 0
+
+
+def _clean(arguments: argparse.Namespace) -> int:
+    for told in clean(arguments.run, void=arguments.void):
+        print(told)
     return 0
 
 

@@ -13,7 +13,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,9 +36,10 @@ from testbed.facts import (
     measure_facts,
     measure_uncaptured,
 )
+from testbed.held import Kind, Record, Thing, recording
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
-from testbed.machine.machine import Job, Machine
+from testbed.machine.machine import Job, Machine, Outcome
 from testbed.machine.uml import UmlMachine, UmlRealMachine
 from testbed.measured import MeasuredRun, attribution_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
@@ -114,16 +115,38 @@ def record(
     Raises what went wrong; the runs it went wrong in are then marked void.
     """
     folder = plan.out / experiment.name / new_run_id()
-    runs = [
-        begin(_new_run(experiment, plan, folder, kernels[each.kernel], each.name, turn))
-        for turn in range(1, plan.repeats + 1)
-        for each in experiment.variants
-    ]
-    works = [
-        _recording(run, kernels[run.spec().kernel], plan.machine, watch) for run in runs
-    ]
-    _run_all(works, 1 if plan.machine.clock == "real" else os.cpu_count())
+    with recording(folder.name) as held, ExitStack() as begun:
+        runs = [
+            begun.enter_context(_begun(run, held))
+            for run in _new_runs(experiment, kernels, plan, folder)
+        ]
+        works = [
+            _recording(run, kernels[run.spec().kernel], plan.machine, watch, held)
+            for run in runs
+        ]
+        _run_all(works, 1 if plan.machine.clock == "real" else os.cpu_count())
     return folder
+
+
+def _new_runs(
+    experiment: Experiment,
+    kernels: Mapping[str, BuiltKernel],
+    plan: Plan,
+    folder: Path,
+) -> Iterator[Run]:
+    """Yield the runs there will be, in the order in which they take turns."""
+    for turn in range(1, plan.repeats + 1):
+        for each in experiment.variants:
+            kernel = kernels[each.kernel]
+            yield _new_run(experiment, plan, folder, kernel, each.name, turn)
+
+
+@contextmanager
+def _begun(run: Run, held: Record) -> Iterator[Run]:
+    """Hold a run's folder until the run is whole, or void and told to be."""
+    thing = Thing(kind=Kind.RUN, at=str(run.folder))
+    with held.holding(thing, lambda: None):
+        yield begin(run)
 
 
 def check_names(experiment: Experiment) -> None:
@@ -299,12 +322,13 @@ def _run_all(works: Sequence[Callable[[Stop], None]], abreast: int | None) -> No
 
 
 def _recording(
-    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch
+    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch, held: Record
 ) -> Callable[[Stop], None]:
     def work(stop: Stop) -> None:
         try:
             with explained(run.folder):
-                _record(run, kernel, machine, watch, stop)
+                job = replace(lab_job(run), held=held)
+                _record(run, job, partial(machine.run, kernel), watch, stop)
         except TestbedError as error:
             why = "stopped before its end" if stop.is_set else str(error)
             with suppress(StoreError):  # a full disk must not hide the error
@@ -316,9 +340,12 @@ def _recording(
 
 
 def _record(
-    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch, stop: Stop
+    run: Run,
+    job: Job,
+    start: Callable[[Job, Callable[[str], None], Stop], Outcome],
+    watch: Watch,
+    stop: Stop,
 ) -> None:
-    job = lab_job(run)
     write_text(
         run.folder / "job.json",
         json.dumps(
@@ -337,7 +364,7 @@ def _record(
                 watch.run(run, line.removeprefix("lab: "))
 
         watch.run(run, "boot")
-        outcome = machine.run(kernel, job, take, stop)
+        outcome = start(job, take, stop)
     if outcome.status:
         raise lab_error(run.folder, outcome.status)
     finish(

@@ -236,6 +236,14 @@ def test_real_time_takes_repeats_and_no_capture(
     assert [each.capture for each in experiment.variants] == [captured] * 2
 
 
+def test_clean_says_what_it_did(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert main(["clean", "--run", "a-run"]) == 0
+
+    assert capsys.readouterr().out == "nothing is held by a-run\n"
+
+
 def test_list_names_what_there_is(capsys) -> None:
     assert main(["list"]) == 0
 

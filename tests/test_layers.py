@@ -12,7 +12,7 @@ LAYERS = (
     {"errors"},
     {"units"},
     {"process", "user", "files"},
-    {"compiled"},
+    {"compiled", "held"},
     {"spec", "trace"},
     {"facts", "ratio", "account"},
     {"verdict"},
@@ -22,7 +22,7 @@ LAYERS = (
     {"real_time"},
     {"machine", "lab", "claims"},
     {"report"},
-    {"pipeline", "export", "progress"},
+    {"pipeline", "export", "progress", "clean"},
     {"cli"},
     {"__main__"},
 )

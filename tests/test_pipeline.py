@@ -19,6 +19,7 @@ from testbed.errors import (
     StoreError,
     Unavailable,
 )
+from testbed.held import Thing, replay
 from testbed.kernels.progress import Progress
 from testbed.machine.machine import Outcome
 from testbed.pipeline import (
@@ -446,3 +447,28 @@ def test_a_claim_may_name_a_statistic_and_not_any(tmp_path) -> None:
 
     with pytest.raises(SpecError, match=r"no metric 'latency.p98'; known: .*latency"):
         check_names(an_experiment(a_claim({"after": 1}, metric="latency.p98")))
+
+
+def held_by(cache: Path) -> list[Thing]:
+    texts = [path.read_text() for path in (cache / "testbed/held").glob("*.jsonl")]
+    return [thing for text in texts for thing in replay(text).things]
+
+
+def test_run_folders_are_held_until_the_runs_are_over(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    seen: list[Thing] = []
+
+    class Watching(FakeMachine):
+        def run(self, kernel, job, on_line, stop):
+            seen.extend(held_by(tmp_path / "cache"))
+            return super().run(kernel, job, on_line, stop)
+
+    machine = Watching(fails=frozenset({"after"}))
+    with pytest.raises(MachineLost):
+        record(an_experiment(), KERNELS, a_plan(tmp_path, machine), SilentWatch())
+
+    folders = {
+        str(path.parent) for path in tmp_path.glob("an-experiment/*/*/*/run.json")
+    }
+    assert {thing.at for thing in seen} == folders
+    assert held_by(tmp_path / "cache") == []

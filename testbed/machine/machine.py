@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from testbed.held import Record
 from testbed.process import Stop
 from testbed.spec.kernel import BuiltKernel
 
@@ -18,7 +19,8 @@ class Job:
     Paths inside must not depend on the host's: their length shows in virtual time.
     programs: what it starts beside what every machine needs, and their apt packages.
     seed: what the machine's randomness grows from.  deadline_s: wall-clock seconds
-    after which the machine is ended, whatever it is doing.
+    after which the machine is ended, whatever it is doing.  held: where the machine
+    writes down what it makes on the host.
     """
 
     argv: tuple[str, ...]
@@ -28,6 +30,7 @@ class Job:
     programs: Mapping[str, str] = field(default_factory=dict)
     seed: int = 1
     deadline_s: float = 300
+    held: Record = field(default_factory=lambda: Record("unrecorded"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

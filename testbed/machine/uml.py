@@ -18,7 +18,6 @@ Read first: UmlMachine.run, guest_init, uml_argv.
 
 import os
 import shlex
-import shutil
 import sys
 import time
 from collections import deque
@@ -75,16 +74,12 @@ class UmlMachine:
     ) -> Outcome:
         """Boot, run the job, power off. See Machine.run."""
         require_programs({**PACKAGES, **job.programs})
-        folder = job.folder / _FOLDER
-        folder.mkdir()
-        try:
+        with job.held.scratch(job.folder / _FOLDER) as folder:
             init = folder / "init"
             init.write_text(guest_init(job, sys.executable))
             init.chmod(0o755)
             argv = uml_argv(kernel.image, job.seed, self.clock)
             return _boot(kernel, argv, job, on_line, stop)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 class UmlRealMachine(UmlMachine):
@@ -233,6 +228,7 @@ def _boot(
         cwd=folder,
         env=uml_env(job),
         stop=stop,
+        on_start=job.held.note_process,
     )
     wall_ns = time.monotonic_ns() - began
     words = _take_answer(job.folder / _ANSWER)
