@@ -35,6 +35,7 @@ from testbed.kernels.build import cached, ensure
 from testbed.kernels.cache import list_built
 from testbed.kernels.registry import find_kernel, load_kernels
 from testbed.kernels.resolve import resolve
+from testbed.machine.host import HostMachine
 from testbed.machine.machine import Machine
 from testbed.mail.draft import draft
 from testbed.mail.writing import short
@@ -102,7 +103,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _take_rights(arguments: argparse.Namespace) -> None:
     """Give root up, unless the command is one that takes it."""
-    if arguments.command is not _clean:
+    takes_root = arguments.command is _clean
+    takes_root |= getattr(arguments, "machine", "") == HostMachine.name
+    if not takes_root:
         drop_to_invoking_user()
     elif file_as_invoking_user():
         # What this starts would write it as root, into the user's checkout.
@@ -294,9 +297,10 @@ def _run(arguments: argparse.Namespace) -> int:
         load_experiment(name, arguments.settings, scale, machine.clock)
         for name in names
     ]
-    experiments = [with_kernel(each, arguments.kernel) for each in loaded]
+    experiments = [with_kernel(each, arguments.kernel, machine.name) for each in loaded]
     for experiment in experiments:
         check_names(experiment)
+        machine.check(experiment)
     plan = _plan(arguments, machine)
     results = []
     pages = []

@@ -39,6 +39,7 @@ from testbed.facts import (
 from testbed.held import Kind, Record, Thing, recording
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
+from testbed.machine.host import HostMachine
 from testbed.machine.machine import Job, Machine, Outcome
 from testbed.machine.uml import UmlMachine, UmlRealMachine
 from testbed.measured import MeasuredRun, attribution_of, decisions_of
@@ -50,7 +51,7 @@ from testbed.report.result import Result
 from testbed.spec.codec import encode
 from testbed.spec.drivers import DRIVERS
 from testbed.spec.experiment import Experiment, Scale
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
 from testbed.spec.workload import PORT, Workload
 from testbed.store import (
     FORMAT,
@@ -68,7 +69,7 @@ from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Trace
 
 MACHINES: Mapping[str, Machine] = {
-    each.name: each for each in (UmlMachine(), UmlRealMachine())
+    each.name: each for each in (UmlMachine(), UmlRealMachine(), HostMachine())
 }
 #: How often each variant is run unless the user says, by clock. Virtual time gives the
 #: same again; in real time a ratio needs some repeats before it has an interval.
@@ -426,8 +427,22 @@ def _assigns(statement: ast.stmt, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name for each in targets)
 
 
-def with_kernel(experiment: Experiment, name: str | None) -> Experiment:
-    """Return the experiment with all its variants on one kernel."""
+def with_kernel(
+    experiment: Experiment, name: str | None, machine: str = ""
+) -> Experiment:
+    """Return the experiment with all its variants on one kernel.
+
+    name: None leaves them on theirs, or on the only one that the machine has.
+    """
+    kernels = sorted({each.kernel for each in experiment.variants})
+    if name is None and machine == HostMachine.name:
+        if len(kernels) > 1:
+            raise Unavailable(
+                f"{experiment.name} compares kernels ({', '.join(kernels)}), and the "
+                "machine host has one",
+                remedy="--machine uml",
+            )
+        name = HOST_KERNEL
     if name is None:
         return experiment
     variants = tuple(replace(each, kernel=name) for each in experiment.variants)

@@ -449,6 +449,20 @@ def test_a_claim_may_name_a_statistic_and_not_any(tmp_path) -> None:
         check_names(an_experiment(a_claim({"after": 1}, metric="latency.p98")))
 
 
+def test_on_the_machine_host_every_variant_is_of_its_kernel() -> None:
+    moved = with_kernel(an_experiment(), None, "host")
+
+    assert {each.kernel for each in moved.variants} == {"host"}
+
+
+def test_an_experiment_that_compares_kernels_is_not_for_the_machine_host() -> None:
+    variants = (a_variant("before"), a_variant("after", kernel="6.1"))
+    experiment = replace(an_experiment(), variants=variants)
+
+    with pytest.raises(Unavailable, match=r"compares kernels \(6.1, 6.12\)"):
+        with_kernel(experiment, None, "host")
+
+
 def held_by(cache: Path) -> list[Thing]:
     texts = [path.read_text() for path in (cache / "testbed/held").glob("*.jsonl")]
     return [thing for text in texts for thing in replay(text).things]

@@ -25,9 +25,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from testbed.errors import MachineLost, Unavailable
-from testbed.machine.machine import Job, Outcome
+from testbed.machine.machine import Job, Outcome, programs_of
 from testbed.process import Finished, Stop, missing_programs, stream
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.experiment import Experiment
+from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
 
 #: CLOCK_REALTIME of every boot: 2025-06-15 15:06:40 UTC.
 BOOT_NS = 1_750_000_000_000_000_000
@@ -64,6 +65,16 @@ class UmlMachine:
 
     name = "uml"
     clock = "virtual"
+
+    def check(self, experiment: Experiment) -> None:
+        """Find the programs of a guest. See Machine.check."""
+        variants = experiment.variants
+        require_programs({**PACKAGES, **programs_of(variants)})
+        if any(each.kernel == HOST_KERNEL for each in variants):
+            raise Unavailable(
+                f"the kernel {HOST_KERNEL!r} is this very host's, and boots nowhere",
+                remedy="--machine host, or a kernel that `kernel list` shows",
+            )
 
     def run(
         self,
