@@ -148,6 +148,16 @@ def test_what_could_not_be_removed_stays_in_the_record(cache) -> None:
     assert replay((held_dir() / "a-run.jsonl").read_text()).things == (thing,)
 
 
+def test_a_line_after_one_that_a_death_cut_is_whole(tmp_path) -> None:
+    path = tmp_path / "a-run.jsonl"
+    path.write_text('\n{"hold": {"ki')
+    thing = Thing(kind=Kind.FILE, at="/a")
+
+    Record("a-run", path).hold(thing)
+
+    assert replay(path.read_text()).things == (thing,)
+
+
 def test_two_runs_of_one_name_are_refused(cache) -> None:
     with (
         recording("a-run"),
