@@ -4,9 +4,10 @@
 
 Started in mount, process and network namespaces of its own (see host.cell_argv). Makes
 every mount read-only but FOLDER's, and of sysctls leaves those writable that belong to
-the network namespace that looks at them. Then it becomes the command. That guards a
-host against mistakes, not against a root who wants out. Standard library alone, and
-only what a Python without its site-packages has.
+the network namespace that looks at them. Temporary files go to a tmpfs on /dev/shm that
+nobody else sees, and that is gone with the cell. Then it becomes the command. That
+guards a host against mistakes, not against a root who wants out. Standard library
+alone, and only what a Python without its site-packages has.
 """
 
 import ctypes
@@ -21,6 +22,7 @@ _MOUNT_ATTR_RDONLY = 1
 #: Of no network namespace but the one that looks: those of the whole host are not seen
 #: in any but the first, or read-only (ensure_safe_net_sysctl(), 31c4d2f160eb, v5.13).
 _NET_SYSCTLS = "/proc/sys/net"
+TEMPORARY = "/dev/shm"  # noqa: S108  # of the cell's own
 _FAILED = 125  # what env(1) and its like say when they, not the command, failed
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -43,6 +45,7 @@ def main(folder: str, *argv: str) -> None:
     _set_attributes("/", _AT_RECURSIVE, attr_set=_MOUNT_ATTR_RDONLY)
     for path in (folder, _NET_SYSCTLS):
         _set_attributes(path, 0, attr_clr=_MOUNT_ATTR_RDONLY)
+    _call("mount", TEMPORARY, _libc.mount(b"tmpfs", TEMPORARY.encode(), b"tmpfs", 0, 0))
     os.chdir(folder)  # where we are is still below the mount
     os.execv(argv[0], argv)  # noqa: S606
 

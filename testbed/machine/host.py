@@ -21,6 +21,7 @@ from pathlib import Path
 from testbed.errors import InfrastructureError, MachineLost, Unavailable
 from testbed.files import write_whole
 from testbed.held import Kind, Record, Thing, mount_points
+from testbed.machine.cell import TEMPORARY
 from testbed.machine.leftovers import Left, compare, processes_of, take_snapshot
 from testbed.machine.machine import Job, Outcome, programs_of
 from testbed.machine.needs import missing, needs_of, remedy
@@ -157,7 +158,7 @@ def cell_argv(job: Job) -> tuple[str, ...]:
 
 def cell_env(job: Job) -> dict[str, str]:
     """Return the whole environment of the lab."""
-    own = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8"}
+    own = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "TMPDIR": TEMPORARY}
     given = dict(zip(job.env, seen_outside(job.env.values(), job), strict=True))
     return {**own, **given, RUN_VARIABLE: job.held.run_id}
 

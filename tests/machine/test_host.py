@@ -52,6 +52,7 @@ def test_the_lab_is_told_its_run_and_nothing_of_the_callers_environment() -> Non
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/root",
         "LANG": "C.UTF-8",
+        "TMPDIR": "/dev/shm",
         "PYTHONPATH": "/src/testbed",
         "PYTHONHASHSEED": "0",
         "TESTBED_RUN": "20260101T000000Z-abcd",

@@ -71,6 +71,17 @@ def test_links_and_namespaces_bear_the_runs_id(folder) -> None:
     assert {each["ifname"] for each in links} == {"lo", f"{run_id[-4:]}-h1-eth0"}
 
 
+@pytest.mark.parametrize("driver", ["iperf3", "netperf"])
+def test_the_tools_of_the_field_run_here_too(folder, driver) -> None:
+    before = look()
+    setting = f"workload={{driver: {driver}, duration: 1s, bytes: null}}"
+
+    answer = run_json(folder, *HOST, "--set", setting)
+
+    assert 0.5 < answer["runs"][0]["metrics"]["throughput"]["mean"] / 200e6 < 1.3
+    assert look() == before
+
+
 def test_two_runs_at_once_do_not_disturb_each_other(folder) -> None:
     before = look()
 
