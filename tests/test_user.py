@@ -60,23 +60,26 @@ def test_under_sudo_root_is_gone_for_good() -> None:
 @pytest.mark.skipif(not AS_ROOT, reason="only root has something to keep")
 def test_a_run_that_stays_root_has_its_files_belong_to_the_user(tmp_path) -> None:
     program = (
-        "import os, pathlib, subprocess, sys\n"
+        "import os, subprocess\n"
+        "from pathlib import Path\n"
         "from testbed.user import file_as_invoking_user, filing_as_root\n"
         "print(file_as_invoking_user().pw_name, os.geteuid())\n"
-        "folder = pathlib.Path(sys.argv[1])\n"
-        "(folder / 'theirs').touch()\n"
+        "Path('theirs').touch()\n"
         "with filing_as_root():\n"
-        "    (folder / 'roots').touch()\n"
-        "(folder / 'theirs-again').touch()\n"
-        "subprocess.run(['/usr/bin/touch', folder / 'a-childs'], check=True)\n"
+        "    Path('roots').touch()\n"
+        "Path('theirs-again').touch()\n"
+        "subprocess.run(['/usr/bin/touch', 'a-childs'], check=True)\n"
     )
     tmp_path.chmod(0o777)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
     shown = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)],
-        cwd=CHECKOUT,
-        env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"},
+        [sys.executable, "-c", program],
+        cwd=tmp_path,  # the folders above it are root's alone
+        env={
+            **os.environ,
+            "PYTHONPATH": str(CHECKOUT),
+            "SUDO_UID": "65534",
+            "SUDO_GID": "65534",
+        },
         capture_output=True,
         text=True,
         check=True,
