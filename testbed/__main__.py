@@ -35,10 +35,10 @@ if __name__ == "__main__":
     # Before anything else is imported, or its .pyc files would belong to root.
     sys.dont_write_bytecode = os.geteuid() == 0 and "SUDO_UID" in os.environ
     from testbed.errors import TestbedError
-    from testbed.user import drop_to_invoking_user
+    from testbed.user import file_as_invoking_user
 
     try:
-        drop_to_invoking_user()
+        file_as_invoking_user()  # whether root is given up depends on the command
     except TestbedError as error:
         sys.stderr.write(f"testbed: {error}\n")
         sys.exit(error.exit_code)

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import testbed
+from testbed.clean import clean
 from testbed.errors import SpecError
 from testbed.export.contract import predictions_json, results_json
 from testbed.export.formats import FORMATS, FilesFormat, TextFormat
@@ -31,6 +32,7 @@ from testbed.inspect_cli import add_inspect
 from testbed.kernel_verbs import add_kernel
 from testbed.kernels.cache import using
 from testbed.kernels.registry import load_kernels
+from testbed.machine.host import HostMachine
 from testbed.machine.machine import Machine
 from testbed.mail.draft import draft
 from testbed.mail.writing import short
@@ -42,6 +44,7 @@ from testbed.pipeline import (
     check_names,
     measured_result,
     measured_runs,
+    on_machine,
     publish,
     record,
     topologies,
@@ -66,7 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     take_signals()
     arguments = _parser().parse_args(argv)
     lost = "; every run that had not ended is void"
-    return guarded(arguments, lost=lost if arguments.command is _run else "")
+    takes_root = arguments.command is _clean
+    takes_root |= getattr(arguments, "machine", "") == HostMachine.name
+    return guarded(
+        arguments,
+        lost=lost if arguments.command is _run else "",
+        as_root=takes_root,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,6 +94,12 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="FILE", help="write it to a new file, not to stdout"
     )
     claims.set_defaults(command=_claims)
+    cleaned = verbs.add_parser("clean", help="remove what killed runs left")
+    cleaned.add_argument("--run", metavar="ID", help="of this run alone")
+    cleaned.add_argument(
+        "--void", action="store_true", help="and the folders of runs without a result"
+    )
+    cleaned.set_defaults(command=_clean)
     listed = verbs.add_parser("list", help="experiments, kernels, machines, metrics")
     listed.set_defaults(command=_list)
     add_kernel(verbs.add_parser("kernel", help="list, build or show kernels"))
@@ -215,14 +230,19 @@ def _run(arguments: argparse.Namespace) -> int:
     scale = Scale.FULL if arguments.full else Scale.QUICK
     machine = MACHINES[arguments.machine]
     experiments = [
-        with_kernels(
-            load_experiment(name, arguments.settings, scale, machine.clock),
-            arguments.kernels,
+        on_machine(
+            with_kernels(
+                load_experiment(name, arguments.settings, scale, machine.clock),
+                arguments.kernels,
+            ),
+            machine,
+            chosen=bool(arguments.kernels),
         )
         for name in names
     ]
     for experiment in experiments:
         check_names(experiment)
+        machine.check(experiment)
     plan = _plan(arguments, machine)
     results = []
     pages = []
@@ -349,6 +369,12 @@ def _claims(arguments: argparse.Namespace) -> int:
     for each in drafted.missed:
         told = f"{path}:{each.line.number}: not understood: {short(each.text)}"
         print(told, file=sys.stderr)
+    return 0
+
+
+def _clean(arguments: argparse.Namespace) -> int:
+    for told in clean(arguments.run, void=arguments.void):
+        print(told)
     return 0
 
 

@@ -14,20 +14,23 @@ import rich
 from rich.console import Console
 
 from testbed.errors import TestbedError
-from testbed.user import drop_to_invoking_user
+from testbed.user import drop_to_invoking_user, file_as_invoking_user
 
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
 
 
-def guarded(arguments: argparse.Namespace, *, lost: str = "") -> int:
+def guarded(
+    arguments: argparse.Namespace, *, lost: str = "", as_root: bool = False
+) -> int:
     """Run arguments.command; return its exit code.
 
-    lost: what an interrupt makes of what was under way, for the user.
+    lost: what an interrupt makes of what was under way, for the user.  as_root: whether
+    the command is one that takes root; the others give it up under sudo.
     """
     told = Console(stderr=True)
     try:
-        drop_to_invoking_user()
+        _take_rights(as_root=as_root)
         command: Callable[[argparse.Namespace], int] = arguments.command
         return command(arguments)
     except TestbedError as error:
@@ -49,6 +52,14 @@ def guarded(arguments: argparse.Namespace, *, lost: str = "") -> int:
     except KeyboardInterrupt:
         told.print(f"testbed: interrupted{lost}")
         return _INTERRUPTED
+
+
+def _take_rights(*, as_root: bool) -> None:
+    if not as_root:
+        drop_to_invoking_user()
+    elif file_as_invoking_user():
+        # What this starts would write it as root, into the user's checkout.
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def take_signals() -> None:

@@ -66,6 +66,12 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="packets within this time are one burst (default 20us)",
     )
+    _add_answer(parser)
+    parser.set_defaults(command=_inspect)
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    """Add what is told of the flows."""
     parser.add_argument(
         "--series", action="store_true", help="with --json: every packet as well"
     )
@@ -84,7 +90,6 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="draw that flow: sizes, and sequence over time (.png, .svg or .pdf)",
     )
-    parser.set_defaults(command=_inspect)
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

@@ -13,8 +13,8 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -36,9 +36,11 @@ from testbed.facts import (
     measure_facts,
     measure_uncaptured,
 )
+from testbed.held import Kind, Record, Thing, recording
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
-from testbed.machine.machine import Job, Machine
+from testbed.machine.host import HostMachine
+from testbed.machine.machine import Job, Machine, Outcome
 from testbed.machine.uml import UmlMachine, UmlRealMachine
 from testbed.measured import MeasuredRun, attribution_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
@@ -46,10 +48,11 @@ from testbed.process import Stop
 from testbed.ratio import LEAST_PAIRS
 from testbed.report.page import render
 from testbed.report.result import Result
+from testbed.spec.choose import with_kernels
 from testbed.spec.codec import encode
 from testbed.spec.drivers import DRIVERS
 from testbed.spec.experiment import Experiment, Scale
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
 from testbed.spec.workload import PORT, Workload
 from testbed.store import (
     FORMAT,
@@ -67,7 +70,7 @@ from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Trace
 
 MACHINES: Mapping[str, Machine] = {
-    each.name: each for each in (UmlMachine(), UmlRealMachine())
+    each.name: each for each in (UmlMachine(), UmlRealMachine(), HostMachine())
 }
 #: How often each variant is run unless the user says, by clock. Virtual time gives the
 #: same again; in real time a ratio needs some repeats before it has an interval.
@@ -114,16 +117,38 @@ def record(
     Raises what went wrong; the runs it went wrong in are then marked void.
     """
     folder = plan.out / experiment.name / new_run_id()
-    runs = [
-        begin(_new_run(experiment, plan, folder, kernels[each.kernel], each.name, turn))
-        for turn in range(1, plan.repeats + 1)
-        for each in experiment.variants
-    ]
-    works = [
-        _recording(run, kernels[run.spec().kernel], plan.machine, watch) for run in runs
-    ]
-    _run_all(works, 1 if plan.machine.clock == "real" else os.cpu_count())
+    with recording(folder.name) as held, ExitStack() as begun:
+        runs = [
+            begun.enter_context(_begun(run, held))
+            for run in _new_runs(experiment, kernels, plan, folder)
+        ]
+        works = [
+            _recording(run, kernels[run.spec().kernel], plan.machine, watch, held)
+            for run in runs
+        ]
+        _run_all(works, 1 if plan.machine.clock == "real" else os.cpu_count())
     return folder
+
+
+def _new_runs(
+    experiment: Experiment,
+    kernels: Mapping[str, BuiltKernel],
+    plan: Plan,
+    folder: Path,
+) -> Iterator[Run]:
+    """Yield the runs there will be, in the order in which they take turns."""
+    for turn in range(1, plan.repeats + 1):
+        for each in experiment.variants:
+            kernel = kernels[each.kernel]
+            yield _new_run(experiment, plan, folder, kernel, each.name, turn)
+
+
+@contextmanager
+def _begun(run: Run, held: Record) -> Iterator[Run]:
+    """Hold a run's folder until the run is whole, or void and told to be."""
+    thing = Thing(kind=Kind.RUN, at=str(run.folder))
+    with held.holding(thing, lambda: None):
+        yield begin(run)
 
 
 def check_names(experiment: Experiment) -> None:
@@ -299,12 +324,13 @@ def _run_all(works: Sequence[Callable[[Stop], None]], abreast: int | None) -> No
 
 
 def _recording(
-    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch
+    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch, held: Record
 ) -> Callable[[Stop], None]:
     def work(stop: Stop) -> None:
         try:
             with explained(run.folder):
-                _record(run, kernel, machine, watch, stop)
+                job = replace(lab_job(run), held=held)
+                _record(run, job, partial(machine.run, kernel), watch, stop)
         except TestbedError as error:
             why = "stopped before its end" if stop.is_set else str(error)
             with suppress(StoreError):  # a full disk must not hide the error
@@ -316,9 +342,12 @@ def _recording(
 
 
 def _record(
-    run: Run, kernel: BuiltKernel, machine: Machine, watch: Watch, stop: Stop
+    run: Run,
+    job: Job,
+    start: Callable[[Job, Callable[[str], None], Stop], Outcome],
+    watch: Watch,
+    stop: Stop,
 ) -> None:
-    job = lab_job(run)
     write_text(
         run.folder / "job.json",
         json.dumps(
@@ -337,7 +366,7 @@ def _record(
                 watch.run(run, line.removeprefix("lab: "))
 
         watch.run(run, "boot")
-        outcome = machine.run(kernel, job, take, stop)
+        outcome = start(job, take, stop)
     if outcome.status:
         raise lab_error(run.folder, outcome.status)
     finish(
@@ -397,3 +426,20 @@ def topologies() -> dict[str, str]:
 def _assigns(statement: ast.stmt, name: str) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(isinstance(each, ast.Name) and each.id == name for each in targets)
+
+
+def on_machine(experiment: Experiment, machine: Machine, *, chosen: bool) -> Experiment:
+    """Return the experiment with its variants on the only kernel, if there is but one.
+
+    chosen: whether the user said which kernels; then they stay.
+    """
+    if chosen or machine.name != HostMachine.name:
+        return experiment
+    kernels = sorted({each.kernel for each in experiment.variants})
+    if len(kernels) > 1:
+        raise Unavailable(
+            f"{experiment.name} compares kernels ({', '.join(kernels)}), and the "
+            "machine host has one",
+            remedy="--machine uml",
+        )
+    return with_kernels(experiment, [HOST_KERNEL])

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from testbed.errors import CommandError, Unavailable
+from testbed.errors import CommandError, InfrastructureError, Unavailable
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -138,7 +138,9 @@ def cost(
         tempfile.TemporaryFile() as errors,
     ):
         begin = time.monotonic()
-        process = _start(argv, cwd, env, streams=(out.fileno(), errors.fileno()))
+        begin_child = partial(_begin, os.getpid(), signal.SIGKILL, None)
+        streams = (out.fileno(), errors.fileno())
+        process = _start(argv, cwd, env, begin_child, streams)
         try:
             with _deadline(process, timeout_s) as expired:
                 os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -147,12 +149,11 @@ def cost(
             _kill_group(process)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-        if expired.is_set():
-            told = f"no end after {timeout_s:g} s"
-            raise CommandError(argv, process.returncode, told)
-        if process.returncode:
+        told = f"no end after {timeout_s:g} s"
+        if not expired.is_set():
             errors.seek(0)
             told = errors.read().decode(errors="replace")
+        if expired.is_set() or process.returncode:
             raise CommandError(argv, process.returncode, told)
     return Cost(
         seconds=seconds,
@@ -170,15 +171,17 @@ def stream(  # noqa: PLR0913  # by keyword, what Popen needs and we add
     env: Mapping[str, str] | None = None,
     death_signal: signal.Signals = signal.SIGKILL,
     stop: Stop | None = None,
+    on_start: Callable[[], None] | None = None,
 ) -> Finished:
     """Run a command, handing each line it prints to on_line as it comes.
 
-    The process is ended at timeout_s whatever it is doing, and also when on_line or
-    Ctrl-C raises. death_signal is what it gets when this program is killed; stop ends
-    it from another thread. Call it from a thread that outlives the process: the kernel
-    sends death_signal when the thread that started it ends.
+    The process is ended at timeout_s whatever it is doing, if on_line or Ctrl-C raises,
+    and by stop from another thread. death_signal is what it gets when this program is
+    killed, or the thread that started it ends: call it from one that outlives it.
+    on_start is called in it, before it becomes the command.
     """
-    process = _start(argv, cwd, env, death_signal)
+    begin = partial(_begin, os.getpid(), death_signal, on_start)
+    process = _start(argv, cwd, env, begin)
     lines: list[str] = []
 
     def take(line: str) -> None:
@@ -192,8 +195,7 @@ def stream(  # noqa: PLR0913  # by keyword, what Popen needs and we add
         ):
             _follow(process, take)
     finally:
-        _kill_group(process)
-        status = process.wait()
+        status = _end(process)
     return Finished(
         argv=tuple(argv),
         status=status,
@@ -236,7 +238,7 @@ def _start(
     argv: Sequence[str],
     cwd: Path | None,
     env: Mapping[str, str] | None,
-    death_signal: signal.Signals = signal.SIGKILL,
+    begin: Callable[[], None],
     streams: tuple[int, int] = (subprocess.PIPE, subprocess.STDOUT),
 ) -> subprocess.Popen[str]:
     try:
@@ -251,13 +253,23 @@ def _start(
             errors="replace",
             start_new_session=True,
             # No lock is taken in it.
-            preexec_fn=partial(_die_with, os.getpid(), death_signal),  # noqa: PLW1509
+            preexec_fn=begin,  # noqa: PLW1509
         )
     except (FileNotFoundError, PermissionError) as error:
         raise Unavailable(
             f"cannot start `{argv[0]}`: {error.strerror}",
             remedy="`make setup` installs every tool this project needs",
         ) from error
+    except subprocess.SubprocessError as error:  # begin() failed
+        raise InfrastructureError(f"cannot note down `{argv[0]}`: {error}") from error
+
+
+def _begin(
+    parent: int, death_signal: signal.Signals, on_start: Callable[[], None] | None
+) -> None:
+    _die_with(parent, death_signal)
+    if on_start is not None:
+        on_start()
 
 
 class Workers(ProcessPoolExecutor):
@@ -298,6 +310,11 @@ def _die_with(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> Non
     _libc.prctl(_PR_SET_PDEATHSIG, int(death_signal))
     if os.getppid() != parent:  # it died before the line above
         os._exit(127)
+
+
+def _end(process: subprocess.Popen[str]) -> int:
+    _kill_group(process)
+    return process.wait()
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

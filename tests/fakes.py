@@ -8,6 +8,7 @@ from pathlib import Path
 from testbed.errors import MachineLost
 from testbed.machine.machine import Job, Outcome
 from testbed.process import Stop
+from testbed.spec.experiment import Experiment
 from testbed.spec.kernel import BuiltKernel
 from testbed.trace.pcapng import PcapngWriter
 
@@ -28,6 +29,9 @@ class FakeMachine:
     fails: frozenset[str] = frozenset()
     dropped: int = 0
     seeds: list[int] = field(default_factory=list)
+
+    def check(self, experiment: Experiment) -> None:
+        """Find that it can do anything."""
 
     def run(
         self,

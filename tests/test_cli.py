@@ -271,6 +271,26 @@ def test_real_time_takes_repeats_and_no_capture(
     assert [each.capture for each in experiment.variants] == [captured] * 2
 
 
+def test_a_user_who_is_not_root_is_told_how_to_run_on_the_host(
+    monkeypatch, tmp_path, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    assert main(["run", "big-tcp", "--machine", "host"]) == 3
+
+    assert "sudo python -m testbed" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_clean_says_what_it_did(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert main(["clean", "--run", "a-run"]) == 0
+
+    assert capsys.readouterr().out == "nothing is held by a-run\n"
+
+
 def test_list_names_what_there_is(capsys) -> None:
     assert main(["list"]) == 0
 

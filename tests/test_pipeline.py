@@ -19,7 +19,9 @@ from testbed.errors import (
     StoreError,
     Unavailable,
 )
+from testbed.held import Thing, replay
 from testbed.kernels.progress import Progress
+from testbed.machine.host import HostMachine
 from testbed.machine.machine import Outcome
 from testbed.pipeline import (
     Plan,
@@ -27,6 +29,7 @@ from testbed.pipeline import (
     lab_error,
     lab_job,
     measured_result,
+    on_machine,
     publish,
     record,
     topologies,
@@ -438,3 +441,42 @@ def test_a_claim_may_name_a_statistic_and_not_any(tmp_path) -> None:
 
     with pytest.raises(SpecError, match=r"no metric 'latency.p98'; known: .*latency"):
         check_names(an_experiment(a_claim({"after": 1}, metric="latency.p98")))
+
+
+def test_on_the_machine_host_every_variant_is_of_its_kernel() -> None:
+    moved = on_machine(an_experiment(), HostMachine(), chosen=False)
+
+    assert {each.kernel for each in moved.variants} == {"host"}
+
+
+def test_an_experiment_that_compares_kernels_is_not_for_the_machine_host() -> None:
+    variants = (a_variant("before"), a_variant("after", kernel="6.1"))
+    experiment = replace(an_experiment(), variants=variants)
+
+    with pytest.raises(Unavailable, match=r"compares kernels \(6.1, 6.12\)"):
+        on_machine(experiment, HostMachine(), chosen=False)
+
+
+def held_by(cache: Path) -> list[Thing]:
+    texts = [path.read_text() for path in (cache / "testbed/held").glob("*.jsonl")]
+    return [thing for text in texts for thing in replay(text).things]
+
+
+def test_run_folders_are_held_until_the_runs_are_over(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    seen: list[Thing] = []
+
+    class Watching(FakeMachine):
+        def run(self, kernel, job, on_line, stop):
+            seen.extend(held_by(tmp_path / "cache"))
+            return super().run(kernel, job, on_line, stop)
+
+    machine = Watching(fails=frozenset({"after"}))
+    with pytest.raises(MachineLost):
+        record(an_experiment(), KERNELS, a_plan(tmp_path, machine), SilentWatch())
+
+    folders = {
+        str(path.parent) for path in tmp_path.glob("an-experiment/*/*/*/run.json")
+    }
+    assert {thing.at for thing in seen} == folders
+    assert held_by(tmp_path / "cache") == []

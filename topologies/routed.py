@@ -14,12 +14,9 @@ from mininet.node import Node
 from mininet.topo import Topo
 
 from testbed.errors import CommandError
+from testbed.spec.names import HOSTS, NAMESPACES, link_prefix, namespace_name
 from testbed.spec.path import parse_path, towards_receiver, towards_sender
 from testbed.spec.qdisc import tc_commands
-
-SENDER = "h1"
-ROUTER = "r"
-RECEIVER = "h2"
 
 
 def run_on(node, argv):
@@ -52,7 +49,21 @@ class Port(Intf):
         return shown
 
 
-class Router(Node):
+class Host(Node):
+    """A node in a new network namespace, or in one that has a name already."""
+
+    def __init__(self, name, namespace=None, **params):
+        """Start its shell. namespace: the file that names it."""
+        self._enter = ("nsenter", f"--net={namespace}") if namespace else ()
+        super().__init__(name, inNamespace=namespace is None, **params)
+
+    def _popen(self, cmd, **params):
+        # The shell comes first, and what comes later enters the shell's namespace.
+        enter = () if self.shell else self._enter
+        return super()._popen([*enter, *cmd], **params)
+
+
+class Router(Host):
     """A node that forwards IPv4 and IPv6."""
 
     def config(self, **params):
@@ -63,26 +74,44 @@ class Router(Node):
         return shown
 
 
+_HOSTS = (
+    (Host, {"ip": "10.0.1.2/24", "defaultRoute": "via 10.0.1.1"}),
+    (Router, {"ip": None}),
+    (Host, {"ip": "10.0.2.2/24", "defaultRoute": "via 10.0.2.1"}),
+)
+
+
 class RoutedPair(Topo):
-    """h1 - r - h2. Takes the keys of a path: rtt, rate, queue, loss, mtu, ..."""
+    """h1 - r - h2. Takes the keys of a path: rtt, rate, queue, loss, mtu, ...
+
+    run_id: of a run that shares its kernel with others: hosts and links bear it in
+    their names, and the hosts' namespaces are there already.
+    """
 
     defaults: ClassVar = {}
 
-    def build(self, **path):
+    def build(self, run_id="", **path):
         """Add the nodes and the two links of a path."""
         self.path = parse_path({**self.defaults, **path})
-        self.addHost(SENDER, ip="10.0.1.2/24", defaultRoute="via 10.0.1.1")
-        self.addHost(ROUTER, cls=Router, ip=None)
-        self.addHost(RECEIVER, ip="10.0.2.2/24", defaultRoute="via 10.0.2.1")
-        self._join(SENDER, 1, towards_sender(self.path))
-        self._join(RECEIVER, 2, towards_receiver(self.path))
+        sender, router, receiver = (
+            self._add(name, run_id, cls=cls, **params)
+            for name, (cls, params) in zip(HOSTS, _HOSTS, strict=True)
+        )
+        self._join(sender, router, 1, towards_sender(self.path))
+        self._join(receiver, router, 2, towards_receiver(self.path))
 
-    def _join(self, host, net, qdisc):
+    def _add(self, name, run_id, **params):
+        if run_id:
+            params["namespace"] = NAMESPACES / namespace_name(run_id, name)
+            name = link_prefix(run_id) + name
+        return self.addHost(name, **params)
+
+    def _join(self, host, router, net, qdisc):
         here, there = _end(net, 2), _end(net, 1)
         common = {"mtu": self.path.mtu}
         self.addLink(
             host,
-            ROUTER,
+            router,
             cls=Link,
             intf=Port,
             addr1=here["mac"],

@@ -18,12 +18,19 @@ def build_id(path: Path) -> str:
     data = path.read_bytes()
     try:
         for notes in _note_segments(data):
-            for owner, kind, content in _notes(notes):
-                if owner == b"GNU\0" and kind == _NT_GNU_BUILD_ID:
-                    return content.hex()
+            if found := build_id_of_notes(notes):
+                return found
     except struct.error as error:
         raise SpecError(f"{path} is cut short: {error}") from error
     raise SpecError(f"{path} is no 64-bit ELF file with a GNU build id")
+
+
+def build_id_of_notes(notes: bytes) -> str:
+    """Return the build id among ELF notes, in hex; "" if it is not there."""
+    for owner, kind, content in _notes(notes):
+        if owner == b"GNU\0" and kind == _NT_GNU_BUILD_ID:
+            return content.hex()
+    return ""
 
 
 def _note_segments(data: bytes) -> Iterator[bytes]:

@@ -13,8 +13,9 @@ from testbed.kernels import cache
 from testbed.kernels.build import ensure
 from testbed.kernels.progress import Progress
 from testbed.kernels.registry import load_kernels
+from testbed.kernels.running import running_kernel
 from testbed.kernels.sources import find_source
-from testbed.spec.kernel import Arch, BuiltKernel, Kernel
+from testbed.spec.kernel import HOST_KERNEL, Arch, BuiltKernel, Kernel
 
 
 def resolve(
@@ -23,9 +24,11 @@ def resolve(
     """Return the kernel of that name, built now if it is registered, or has patches.
 
     Where a registered kernel's package is not there, the newest kernel built under its
-    name serves (`kernel build 6.12 --source ...`). Raises SpecError for an unknown
-    name, and what ensure() raises.
+    name serves (`kernel build 6.12 --source ...`). "host" is the one that runs this
+    program. Raises SpecError for an unknown name, and what ensure() raises.
     """
+    if name == HOST_KERNEL:
+        return running_kernel()
     registered = load_kernels(arch)
     built = cache.newest(name, arch)
     if name not in registered:

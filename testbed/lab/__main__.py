@@ -1,23 +1,27 @@
 """`python -m testbed.lab FOLDER`: run the variant that FOLDER/job.json describes."""
 
 import json
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from testbed.errors import StoreError, TestbedError
 from testbed.lab.session import Conditions, run_variant
 from testbed.spec.codec import decode
 from testbed.spec.experiment import Variant
+from testbed.spec.names import RUN_VARIABLE
 
 
 def main() -> int:
     """Run the job; on an error say it in one line of the console and in error.txt."""
     folder = Path(sys.argv[1])
     job = json.loads((folder / "job.json").read_text())
+    conditions = decode(Conditions, job["conditions"])
     try:
         run_variant(
             decode(Variant, job["variant"]),
-            decode(Conditions, job["conditions"]),
+            replace(conditions, run_id=os.environ.get(RUN_VARIABLE, "")),
             folder,
             say=lambda phase: print(f"lab: {phase}", flush=True),  # noqa: T201
         )

@@ -10,6 +10,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from testbed.errors import CommandError, SpecError
+from testbed.spec.names import HOSTS, link_prefix
 from testbed.spec.path import Path
 from testbed.spec.qdisc import Qdisc
 from testbed.units import format_rate, format_time
@@ -63,26 +64,27 @@ class Network:
 
 
 @contextmanager
-def running(topology: str, path: Path) -> Iterator[Network]:
-    """Build the topology with Mininet; take it down when the block ends."""
+def running(topology: str, path: Path, run_id: str = "") -> Iterator[Network]:
+    """Build the topology with Mininet; take it down when the block ends.
+
+    run_id: of a run that shares its kernel with others; see topologies/routed.py.
+    """
     setLogLevel("error")
     # Mininet would rewrite socket buffers and backlogs of the whole machine
     # (util.fixLimits), which are part of what is being tested.
     Mininet.inited = True
-    net = Mininet(topo=_topo(topology, path), controller=None, build=False)
+    net = Mininet(topo=_topo(topology, path, run_id), controller=None, build=False)
     try:
         net.build()
         net.start()
-        yield Network(
-            sender=_host(net, "h1"),
-            router=_host(net, "r"),
-            receiver=_host(net, "h2"),
-        )
+        prefix = link_prefix(run_id) if run_id else ""
+        sender, router, receiver = (_host(net, prefix, name) for name in HOSTS)
+        yield Network(sender=sender, router=router, receiver=receiver)
     finally:
         net.stop()
 
 
-def _topo(name: str, path: Path) -> Any:  # Mininet has no types
+def _topo(name: str, path: Path, run_id: str) -> Any:  # Mininet has no types
     try:
         module = importlib.import_module(f"topologies.{name}")
         topo = module.topos[name]
@@ -92,6 +94,7 @@ def _topo(name: str, path: Path) -> Any:  # Mininet has no types
     if path.ce_threshold is not None:
         marks["ce_threshold"] = format_time(path.ce_threshold)
     return topo(
+        run_id=run_id,
         rtt=format_time(path.rtt),
         rate=format_rate(path.rate),
         queue=path.queue,
@@ -104,7 +107,7 @@ def _topo(name: str, path: Path) -> Any:  # Mininet has no types
     )
 
 
-def _host(net: Any, name: str) -> Host:
-    node = net[name]
+def _host(net: Any, prefix: str, name: str) -> Host:
+    node = net[prefix + name]
     ports = (Port(str(each), each.params.get("qdisc")) for each in node.intfList())
     return Host(name, node.pid, tuple(ports), node)

@@ -47,10 +47,14 @@ _READY_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a run depends on besides its variant. clock: "virtual" or "real"."""
+    """What a run depends on besides its variant.
+
+    clock: "virtual" or "real".  run_id: of a run that shares its kernel with others.
+    """
 
     clock: str
     seed: int
+    run_id: str = ""
 
 
 def run_variant(
@@ -67,7 +71,9 @@ def run_variant(
         say("network")
         _align(conditions, _STAGE_GRID_NS)
         restart_randomness(conditions.seed)
-        network = stack.enter_context(running(variant.topology, variant.path))
+        network = stack.enter_context(
+            running(variant.topology, variant.path, conditions.run_id)
+        )
         _apply(network, variant)
         write_json(folder / "environment.json", describe(network))
         _align(conditions, _STAGE_GRID_NS)

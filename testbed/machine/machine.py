@@ -1,11 +1,14 @@
 """What every machine is: a kernel that runs one command, and says how it went."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from testbed.held import Record
 from testbed.process import Stop
+from testbed.spec.drivers import DRIVERS
+from testbed.spec.experiment import Experiment, Variant
 from testbed.spec.kernel import BuiltKernel
 
 
@@ -18,7 +21,8 @@ class Job:
     Paths inside must not depend on the host's: their length shows in virtual time.
     programs: what it starts beside what every machine needs, and their apt packages.
     seed: what the machine's randomness grows from.  deadline_s: wall-clock seconds
-    after which the machine is ended, whatever it is doing.
+    after which the machine is ended, whatever it is doing.  held: where the machine
+    writes down what it makes on the host.
     """
 
     argv: tuple[str, ...]
@@ -28,6 +32,7 @@ class Job:
     programs: Mapping[str, str] = field(default_factory=dict)
     seed: int = 1
     deadline_s: float = 300
+    held: Record = field(default_factory=lambda: Record("unrecorded"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +44,23 @@ class Outcome:
     virtual_ns: int
 
 
+def programs_of(variants: Sequence[Variant]) -> dict[str, str]:
+    """Return the programs that variants start, and the apt packages they are in."""
+    drivers = {each.workload.driver for each in variants}
+    return {name: each for one in drivers for name, each in DRIVERS[one].items()}
+
+
 class Machine(Protocol):
     """A way to run a kernel. clock: "virtual" or "real"."""
 
     name: str
     clock: str
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise Unavailable, with a remedy, for what it needs and is not here.
+
+        Called before anything is made for a run.
+        """
 
     def run(
         self,

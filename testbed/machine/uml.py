@@ -18,7 +18,6 @@ Read first: UmlMachine.run, guest_init, uml_argv.
 
 import os
 import shlex
-import shutil
 import sys
 import time
 from collections import deque
@@ -26,9 +25,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from testbed.errors import MachineLost, Unavailable
-from testbed.machine.machine import Job, Outcome
+from testbed.machine.machine import Job, Outcome, programs_of
 from testbed.process import Finished, Stop, missing_programs, stream
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.experiment import Experiment
+from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
 
 #: CLOCK_REALTIME of every boot: 2025-06-15 15:06:40 UTC.
 BOOT_NS = 1_750_000_000_000_000_000
@@ -66,6 +66,16 @@ class UmlMachine:
     name = "uml"
     clock = "virtual"
 
+    def check(self, experiment: Experiment) -> None:
+        """Find the programs of a guest. See Machine.check."""
+        variants = experiment.variants
+        require_programs({**PACKAGES, **programs_of(variants)})
+        if any(each.kernel == HOST_KERNEL for each in variants):
+            raise Unavailable(
+                f"the kernel {HOST_KERNEL!r} is this very host's, and boots nowhere",
+                remedy="--machine host, or a kernel that `kernel list` shows",
+            )
+
     def run(
         self,
         kernel: BuiltKernel,
@@ -75,16 +85,12 @@ class UmlMachine:
     ) -> Outcome:
         """Boot, run the job, power off. See Machine.run."""
         require_programs({**PACKAGES, **job.programs})
-        folder = job.folder / _FOLDER
-        folder.mkdir()
-        try:
+        with job.held.scratch(job.folder / _FOLDER) as folder:
             init = folder / "init"
             init.write_text(guest_init(job, sys.executable))
             init.chmod(0o755)
             argv = uml_argv(kernel.image, job.seed, self.clock)
             return _boot(kernel, argv, job, on_line, stop)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 class UmlRealMachine(UmlMachine):
@@ -233,6 +239,7 @@ def _boot(
         cwd=folder,
         env=uml_env(job),
         stop=stop,
+        on_start=job.held.note_process,
     )
     wall_ns = time.monotonic_ns() - began
     words = _take_answer(job.folder / _ANSWER)

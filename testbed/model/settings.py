@@ -9,6 +9,7 @@ from testbed.model.ecn import Ecn
 from testbed.model.late_tx import late_tx_of
 from testbed.model.packet import ETHERNET_HEADER, IP_HEADERS, TCP_HEADER
 from testbed.spec.experiment import Variant
+from testbed.spec.path import needs_netem
 from testbed.spec.qdisc import Qdisc
 from testbed.spec.settings import HostSettings
 from testbed.units import NS_PER_S
@@ -128,6 +129,7 @@ def check(variant: Variant) -> None:
     """Raise SpecError for a scenario that the model does not reach."""
     path = variant.path
     wanted = (
+        (needs_netem(path), "a path without delay"),
         (
             variant.workload.is_one_stream,
             "many flows, or transactions: one stream only",

@@ -4,6 +4,9 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
+#: The name of the kernel that runs this program.
+HOST_KERNEL = "host"
+
 
 class Arch(enum.Enum):
     """What a kernel is built for: the value is kbuild's ARCH."""
@@ -60,7 +63,8 @@ class KernelIdentity:
 class BuiltKernel:
     """A kernel in the cache, and which it is.
 
-    image: a User-Mode Linux executable, or a bzImage; identity.arch tells.
+    image: a User-Mode Linux executable, or a bzImage; identity.arch tells. Of the
+    host's own kernel it is what names it; nobody boots that.
     """
 
     image: Path

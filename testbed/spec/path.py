@@ -1,7 +1,7 @@
 """The path between the hosts: what the router does to packets, each way."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from testbed.errors import SpecError
@@ -35,10 +35,10 @@ class Path:
     counts as one) at the port towards the receiver.  loss: share of packets lost at
     random towards the receiver.  mtu: bytes, of every link.  shaper: what holds the
     rate; tbf and htb keep their queue, of kind `discipline`, behind a netem that only
-    delays.  burst: bytes, for tbf and htb.  ce_threshold: ns; what waited longer in
-    fq_codel is marked CE if it is ECN-capable; None marks nothing.  link_sizes: of
-    every interface, the router's too (which cuts up what is larger than its own); a
-    host's own count more.
+    delays (none if there is nothing for it to do).  burst: bytes, for tbf and htb.
+    ce_threshold: ns; what waited longer in fq_codel is marked CE if it is ECN-capable;
+    None marks nothing.  link_sizes: of every interface, the router's too (which cuts up
+    what is larger than its own); a host's own count more.
     """
 
     rtt: int
@@ -116,8 +116,15 @@ def router_mtu(path: Path) -> int:
     return path.mtu + (_HOP_BY_HOP if big else 0)
 
 
+def needs_netem(path: Path) -> bool:
+    """Tell whether anything is there for netem to do: a host's kernel may have none."""
+    return path.shaper == "netem" or path.rtt > 0 or path.loss > 0
+
+
 def towards_receiver(path: Path) -> Qdisc:
     """Return the qdisc of the router's port to the receiver: the bottleneck."""
+    if not needs_netem(path):
+        return _shaper(path)
     delay: dict[str, Number] = {"delay": path.rtt // 2}
     if path.loss:
         delay["loss"] = path.loss
@@ -129,12 +136,17 @@ def towards_receiver(path: Path) -> Qdisc:
 
 def towards_sender(path: Path) -> Qdisc:
     """Return the qdisc of the router's port to the sender: delay, rate, no loss."""
+    if not needs_netem(path):
+        acks = replace(path, discipline="pfifo", ce_threshold=None, queue=_BACKLOG)
+        return _shaper(acks)
     back: dict[str, Number] = {"delay": path.rtt - path.rtt // 2, "rate": path.rate}
     return Qdisc(kind="netem", options=back | {"limit": _FLIGHT})
 
 
 #: Packets a delay line may hold: more than any window here, so it never drops.
 _FLIGHT = 1_000_000
+#: The same for a shaper, whose limit in bytes has to fit 32 bits with an MTU of 64 KB.
+_BACKLOG = 50_000
 
 
 def _shaper(path: Path) -> Qdisc:

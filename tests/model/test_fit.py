@@ -55,7 +55,7 @@ def names(found: Fit) -> set[str]:
             "after",
             "min_rtt-growth",
             "packet sizes are those of tcp_tso_autosize with min_rtt, filled up from "
-            "the next skb (6.18 on, 6.12.55 on): 100% of 174 packets; next best ",
+            "the next skb (6.18 on, 6.12.55 on): 100% of 175 packets; next best ",
         ),
     ],
 )

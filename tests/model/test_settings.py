@@ -8,6 +8,7 @@ from testbed.model.features import Features
 from testbed.model.late_tx import LateTx, late_tx_of
 from testbed.model.settings import check, tuning_of
 from testbed.model.simulate import simulate
+from testbed.spec.path import Path
 from testbed.spec.settings import HostSettings
 from tests.model.scenarios import FQ, a_stream
 
@@ -39,6 +40,13 @@ def test_a_late_device_has_the_switches_it_was_given() -> None:
 
 def test_completion_before_the_persist_timer_is_reached() -> None:
     check(a_variant(switches=late(late_tx_ms="280")))  # two RTTs of 40 ms, and 200 ms
+
+
+def test_a_path_without_netem_is_not_reached() -> None:
+    bare = Path(rtt=0, rate=10**9, queue=100, shaper="tbf")
+
+    with pytest.raises(SpecError, match="does not reach a path without delay"):
+        check(a_variant(path=bare))
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,43 @@ def test_tbf_holds_the_rate_behind_a_netem_that_only_delays() -> None:
     assert tbf.options["limit"] == 100 * 1500
 
 
+@pytest.mark.parametrize("shaper", ["tbf", "htb"])
+def test_a_path_with_nothing_but_a_rate_is_its_shaper_both_ways(shaper) -> None:
+    path = Path(rtt=0, rate=10**9, queue=100, shaper=shaper)
+
+    for port in (towards_receiver(path), towards_sender(path)):
+        assert port.kind == shaper
+        assert port.options["rate"] == 10**9
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(Path(rtt=0, rate=10**9, queue=9), id="netem-alone"),
+        pytest.param(Path(rtt=1, rate=10**9, queue=9, shaper="tbf"), id="delay"),
+        pytest.param(
+            Path(rtt=0, rate=10**9, queue=9, shaper="tbf", loss=0.1), id="loss"
+        ),
+    ],
+)
+def test_what_only_netem_does_takes_netem(path) -> None:
+    assert towards_receiver(path).kind == towards_sender(path).kind == "netem"
+
+
+def test_marks_face_the_receiver_alone() -> None:
+    path = Path(
+        rtt=0,
+        rate=10**9,
+        queue=9,
+        shaper="htb",
+        discipline="fq_codel",
+        ce_threshold=50_000,
+    )
+
+    assert [each.kind for each in towards_receiver(path).chain()] == ["htb", "fq_codel"]
+    assert [each.kind for each in towards_sender(path).chain()] == ["htb", "pfifo"]
+
+
 def test_htb_has_the_queue_that_was_asked_for_below_it() -> None:
     path = Path(rtt=100_000, rate=10**9, queue=100, shaper="htb", discipline="fq_codel")
 

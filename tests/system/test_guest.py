@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from leavings import processes_under, wait_until_gone
 
 from testbed.errors import MachineLost
 
@@ -23,25 +24,6 @@ job = Job(argv=("sh", "-c", "echo up; while :; do :; done"), folder=Path(sys.arg
 kernel = resolve("6.12", lambda _told: None)
 UmlMachine().run(kernel, job, lambda line: print(line, flush=True), Stop())
 """
-
-
-def processes_under(folder: Path) -> list[int]:
-    """Return the pids of processes whose working folder is below folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if (entry / "cwd").readlink().is_relative_to(folder):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_until_gone(folder: Path) -> list[int]:
-    deadline = time.monotonic() + 10
-    while (left := processes_under(folder)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return left
 
 
 def test_a_command_runs_as_root_and_its_status_and_files_come_back(
