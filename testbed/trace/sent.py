@@ -86,7 +86,9 @@ def send(header: Table, place: int, position: int, state: State) -> None:
 
 @inlined
 def _is_keepalive(state: State, side: Table, end: int) -> bool:
-    if not side[KNOWS] & HAS_ACK or end > side[ACK_HIGH]:
+    # At snd_nxt - 1, and snd_nxt is the highest sent or acknowledged: the capture may
+    # lack what was acknowledged.
+    if not side[KNOWS] & HAS_ACK or end != side[ACK_HIGH]:
         return False
     flow = state.flows[side[S_FLOW]]
     return not flow[PACKETS] or end >= flow[SENT_HIGH]

@@ -151,6 +151,14 @@ def test_a_keepalive_is_no_data_anywhere(length: int) -> None:
     assert talk.trace().length.tolist() == [1000]
 
 
+def test_a_byte_far_below_what_is_acknowledged_is_data_again() -> None:
+    """The capture lacks what else was acknowledged."""
+    talk = Talk().handshake().client(length=1000, ack=0).server(ack=5000)
+    (trace,) = talk.client(seq=999, length=1, ack=0).traces()
+
+    assert trace.length.tolist() == [1000, 1]
+
+
 def test_a_flow_of_nothing_but_keepalives_has_no_trace() -> None:
     talk = Talk().handshake().client(seq=-1, length=1, ack=0).server(ack=0)
 
