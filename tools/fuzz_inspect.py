@@ -178,7 +178,7 @@ class Progress:
 
     def take(self, line: str) -> None:
         """Read a line that a worker printed."""
-        if line.isdigit():
+        if line.isdecimal():
             self.at = int(line)
         elif line.startswith("{"):
             self.found.append(Finding(**json.loads(line)))

@@ -98,7 +98,7 @@ def tcp_info(line: str, context: Context) -> Found | None:
         guess = "of TCP_INFO" if "minrtt" in fields else "TCP_INFO's, queues included"
         ns = int(rtt * _NS_PER[unit])
         facts.append(Choice(section="path", key="rtt", value=ns, guess=guess))
-    if fields.get("pmtu", "").isdigit():
+    if fields.get("pmtu", "").isdecimal():
         mtu = int(fields["pmtu"])
         facts.append(Choice(section="path", key="mtu", value=mtu))
     retrans = fields.get("total_retrans") or fields.get("retrans", "")

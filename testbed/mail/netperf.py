@@ -114,7 +114,7 @@ def read_command(command: Command, context: Context) -> Found | None:
     words = list(command.words)
     flows = ""
     if command.name == "super_netperf":
-        flows = words.pop(0) if words and words[0].isdigit() else ""
+        flows = words.pop(0) if words and words[0].isdecimal() else ""
     if not words or not words[0].startswith("-"):
         return None
     at = words.index("--") if "--" in words else len(words)

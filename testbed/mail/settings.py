@@ -197,7 +197,7 @@ def _nstat(command: Command, context: Context) -> Found | None:
 def _shows(command: Command, context: Context) -> Found | None:
     """ss -ti and its like: commands that only show."""
     first = command.words[:1]
-    quiet = not first or first[0].startswith("-") or first[0].isdigit()
+    quiet = not first or first[0].startswith("-") or first[0].isdecimal()
     return Found(context=context) if quiet else None
 
 

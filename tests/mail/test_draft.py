@@ -225,6 +225,7 @@ def test_any_bytes_below_a_heading_load_or_are_refused(tmp_path, junk: bytes) ->
     "junk",
     [
         pytest.param("9" * 5000, id="digits"),
+        pytest.param("super_netperf ²00 -H a -l 10", id="a-digit-that-is-no-number"),
         pytest.param(" " * 200_000 + "x", id="spaces"),
         pytest.param("1 " * 100_000, id="numbers"),
         pytest.param("Tested:\n" * 5_000, id="headings"),
