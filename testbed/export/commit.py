@@ -7,8 +7,7 @@ unbroken when it is quoted. Start with commit_text.
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from testbed.facts import UNITS
-from testbed.report.meanings import PACKET_METRICS, titled, unit_of
+from testbed.report.meanings import PACKET_METRICS, is_counter, titled, unit_of
 from testbed.report.numbers import NOTHING, amount, listed, plural
 from testbed.report.result import Result
 from testbed.report.words import ran_on, void
@@ -134,9 +133,7 @@ def _table(result: Result, variants: Sequence[str]) -> Iterator[str]:
 def _counted(result: Result) -> Sequence[tuple[str, str]]:
     """Return the counters to show, and the host whose they are: the claimed first."""
     claims = [verdict.claim for verdict in result.verdicts]
-    claimed = [
-        (each.host, each.metric) for each in claims if not _is_metric(each.metric)
-    ]
+    claimed = [(each.host, each.metric) for each in claims if is_counter(each.metric)]
     families = dict.fromkeys(run.run.spec().workload.family for run in result.runs)
     usual = [name for each in families for name in _USUAL_OF_FAMILY[each]] + [*_USUAL]
     return tuple(dict.fromkeys((*claimed, *(("sender", name) for name in usual))))
@@ -144,12 +141,8 @@ def _counted(result: Result) -> Sequence[tuple[str, str]]:
 
 def _measured(result: Result) -> Sequence[str]:
     claims = [verdict.claim.metric for verdict in result.verdicts]
-    claimed = [name for name in claims if _is_metric(name)]
+    claimed = [name for name in claims if not is_counter(name)]
     return tuple(dict.fromkeys((*claimed, "throughput", *PACKET_METRICS)))
-
-
-def _is_metric(name: str) -> bool:
-    return name.partition(".")[0] in UNITS
 
 
 def _row(name: str, values: Iterator[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from testbed.report.result import Result
-from testbed.report.words import ran_on, void
+from testbed.report.words import named, ran_on, void
 from testbed.verdict import Verdict, VerdictKind
 
 #: What no XML 1.0 document may hold (section 2.2), escaped or not.
@@ -53,11 +53,9 @@ def _add_suite(root: Element, result: Result) -> None:
 
 
 def _add_case(suite: Element, experiment: str, verdict: Verdict) -> None:
-    claim = verdict.claim
-    name = f"{claim.metric} at the {claim.host}"
-    if claim.relative_to:
-        name += f" by {claim.relative_to}"
-    case = SubElement(suite, "testcase", classname=experiment, name=name)
+    case = SubElement(
+        suite, "testcase", classname=experiment, name=named(verdict.claim)
+    )
     if not verdict.asked:
         SubElement(case, "skipped", message=verdict.why)
     elif _failed(verdict):

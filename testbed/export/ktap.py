@@ -7,7 +7,7 @@ clock or the published scale, is skipped, with its reason.
 from collections.abc import Iterator, Sequence
 
 from testbed.report.result import Result
-from testbed.report.words import ran_on, summary, void
+from testbed.report.words import named, ran_on, summary, void
 from testbed.verdict import Verdict, VerdictKind
 
 _INDENT = "  "
@@ -42,7 +42,7 @@ def _subtests(result: Result) -> Iterator[str]:
     yield f"1..{len(result.verdicts)}"
     for at, verdict in enumerate(result.verdicts, start=1):
         yield f"# {verdict.kind.value}: {_one_line(verdict.why)}"
-        yield _line(at, _named(verdict), _judged(verdict))
+        yield _line(at, named(verdict.claim), _judged(verdict))
     yield from (f"# {_one_line(void(run))}" for run in result.voids)
     yield f"# {summary(result)}"
 
@@ -54,12 +54,6 @@ def _line(number: int, name: str, outcome: tuple[str, str]) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _named(verdict: Verdict) -> str:
-    claim = verdict.claim
-    relative = f" by {claim.relative_to}" if claim.relative_to else ""
-    return f"{claim.metric} at the {claim.host}{relative}"
 
 
 def _judged(verdict: Verdict) -> tuple[str, str]:

@@ -23,7 +23,13 @@ from testbed.files import write_whole
 from testbed.held import Kind, Record, Thing, mount_points
 from testbed.machine.cell import TEMPORARY
 from testbed.machine.leftovers import Left, compare, processes_of, take_snapshot
-from testbed.machine.machine import Job, Outcome, programs_of
+from testbed.machine.machine import (
+    LAB_PATH,
+    LAB_PROGRAMS,
+    Job,
+    Outcome,
+    programs_of,
+)
 from testbed.machine.needs import missing, needs_of, remedy
 from testbed.process import Finished, Stop, missing_programs, run, stream
 from testbed.spec.experiment import Experiment, Variant
@@ -37,14 +43,8 @@ PACKAGES = {
     "nsenter": "util-linux",
     "umount": "mount",
     "chown": "coreutils",
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "ethtool": "ethtool",
-    "sysctl": "procps",
-    "ifconfig": "net-tools",
-    "mnexec": "mininet",
+    **LAB_PROGRAMS,
 }
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _CELL = Path(__file__).with_name("cell.py")
 _TIMEOUT_S = 20
 _TAIL = 15
@@ -117,7 +117,7 @@ def require_rights_and_programs(programs: Mapping[str, str]) -> None:
             "the machine host builds its network on this kernel, which takes root",
             remedy=f"sudo python -m testbed ...; or {_USE_UML}",
         )
-    absent = missing_programs({**PACKAGES, **programs}, _PATH)
+    absent = missing_programs({**PACKAGES, **programs}, LAB_PATH)
     if absent:
         raise Unavailable(
             f"the machine host needs {', '.join(absent)}",
@@ -158,7 +158,7 @@ def cell_argv(job: Job) -> tuple[str, ...]:
 
 def cell_env(job: Job) -> dict[str, str]:
     """Return the whole environment of the lab."""
-    own = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "TMPDIR": TEMPORARY}
+    own = {"PATH": LAB_PATH, "HOME": "/root", "LANG": "C.UTF-8", "TMPDIR": TEMPORARY}
     given = dict(zip(job.env, seen_outside(job.env.values(), job), strict=True))
     return {**own, **given, RUN_VARIABLE: job.held.run_id}
 

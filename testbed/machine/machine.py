@@ -11,6 +11,17 @@ from testbed.spec.drivers import DRIVERS
 from testbed.spec.experiment import Experiment, Variant
 from testbed.spec.kernel import BuiltKernel
 
+#: What the lab runs on any machine -> the package it comes in, and where it looks.
+LAB_PROGRAMS = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ethtool": "ethtool",
+    "sysctl": "procps",
+    "ifconfig": "net-tools",
+    "mnexec": "mininet",
+}
+LAB_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:

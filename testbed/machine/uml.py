@@ -25,7 +25,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from testbed.errors import MachineLost, Unavailable
-from testbed.machine.machine import Job, Outcome, programs_of
+from testbed.machine.machine import (
+    LAB_PATH,
+    LAB_PROGRAMS,
+    Job,
+    Outcome,
+    programs_of,
+)
 from testbed.process import Finished, Stop, missing_programs, stream
 from testbed.spec.experiment import Experiment
 from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
@@ -38,16 +44,10 @@ PACKAGES = {
     "setarch": "util-linux",
     "mount": "mount",
     "pivot_root": "util-linux",
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "ethtool": "ethtool",
-    "sysctl": "procps",
-    "ifconfig": "net-tools",
-    "mnexec": "mininet",
+    **LAB_PROGRAMS,
 }
 #: What apt may need first.
 _NOTES = {"netperf": "Debian has netperf in non-free, which /etc/apt has to list"}
-_GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: Where the kernel starts, and the guest's first process lies; gone once it is up.
 _FOLDER = ".machine"
 #: Where a job's folder is inside.
@@ -101,7 +101,7 @@ class UmlRealMachine(UmlMachine):
 
 
 def require_programs(
-    packages: Mapping[str, str] = PACKAGES, path: str = _GUEST_PATH
+    packages: Mapping[str, str] = PACKAGES, path: str = LAB_PATH
 ) -> None:
     """Raise Unavailable naming what the guest will need and this host does not have.
 
@@ -202,7 +202,7 @@ def guest_init(job: Job, python: str) -> str:
         f"mkdir {inside}",
         f"mount -t hostfs share {inside} -o {shlex.quote(str(job.folder))}",
         *views,
-        f"export PATH={_GUEST_PATH} HOME=/root LANG=C.UTF-8",
+        f"export PATH={LAB_PATH} HOME=/root LANG=C.UTF-8",
         *exports,
         _ENTER_ROOT,
         f"cd {_INSIDE}",

@@ -1,5 +1,6 @@
 """What a line of a tested section can say, as frozen records. Read first: Fact."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -80,3 +81,22 @@ class Found:
 def latency(statistic: str) -> str:
     """Return the metric of a latency's statistic: the mean needs no name."""
     return "latency" if statistic == "mean" else f"latency.{statistic}"
+
+
+#: What an option's value says; None: nothing that is understood.
+Reader = Callable[[str], tuple[Fact, ...] | None]
+
+
+def read_options(
+    given: Sequence[tuple[str, str]], table: Mapping[str, Reader]
+) -> tuple[list[Fact], list[str]]:
+    """Return what a command's options say, and those not understood, as they stand."""
+    facts: list[Fact] = []
+    missed: list[str] = []
+    for letter, value in given:
+        found = table[letter](value) if letter in table else None
+        if found is None:
+            missed.append(f"-{letter} {value}".strip() if letter else value)
+        else:
+            facts.extend(found)
+    return facts, missed

@@ -5,11 +5,20 @@ drafted as our own.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from testbed.mail.facts import Choice, Context, Fact, Figure, Found, Note
+from testbed.mail.facts import (
+    Choice,
+    Context,
+    Fact,
+    Figure,
+    Found,
+    Note,
+    Reader,
+    read_options,
+)
 from testbed.mail.numbers import NUMBER, size
 from testbed.mail.shell import Command, options
 from testbed.units import NS_PER_S
@@ -38,7 +47,6 @@ _LONG: Mapping[str, str] = {
 _VALUES = "ctnlCPwbFipAOMTBfSk"
 #: unit_atof_rate(), src/units.c: powers of 1000 for a rate, of 1024 for a size.
 _RATES: Mapping[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
-Reader = Callable[[str], tuple[Fact, ...] | None]
 
 
 def _workload(key: str, value: object, guess: str = "") -> tuple[Fact, ...]:
@@ -111,14 +119,7 @@ def read_command(command: Command, context: Context) -> Found | None:
     given = options(_shortened(command.words), _VALUES)
     if not given or not given[0][0]:
         return None
-    facts: list[Fact] = []
-    missed: list[str] = []
-    for letter, value in given:
-        found = _OPTIONS[letter](value) if letter in _OPTIONS else None
-        if found is None:
-            missed.append(f"-{letter} {value}".strip() if letter else value)
-        else:
-            facts.extend(found)
+    facts, missed = read_options(given, _OPTIONS)
     letters = {letter for letter, _value in given}
     if "c" in letters and not letters & set("tn"):
         facts.extend(_workload("duration", 10 * NS_PER_S, "iperf3's own default"))

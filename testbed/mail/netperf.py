@@ -5,11 +5,21 @@ The meaning of options and columns: netperf's manual (doc/netperf.html) and, for
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from testbed.mail.facts import Choice, Context, Fact, Figure, Found, Note, latency
+from testbed.mail.facts import (
+    Choice,
+    Context,
+    Fact,
+    Figure,
+    Found,
+    Note,
+    Reader,
+    latency,
+    read_options,
+)
 from testbed.mail.numbers import NUMBER, number, size
 from testbed.mail.shell import Command, options
 from testbed.units import NS_PER_S
@@ -20,8 +30,6 @@ _STREAMS = ("TCP_STREAM", "TCP_SENDFILE", "TCP_MAERTS", "OMNI")
 
 _GLOBAL_VALUES = "AaBbDFfHiILlnOoPptTvWwYyZ"
 _TEST_VALUES = "bCDeGHkKlLmMoOpPqrRsStTuWX"
-
-Reader = Callable[[str], tuple[Fact, ...] | None]
 
 
 def _silent(_value: str) -> tuple[Fact, ...]:
@@ -120,8 +128,8 @@ def read_command(command: Command, context: Context) -> Found | None:
     at = words.index("--") if "--" in words else len(words)
     own = options(words[:at], _GLOBAL_VALUES)
     tests = options(words[at + 1 :], _TEST_VALUES)
-    facts, missed = _read(own, _GLOBAL)
-    more, also_missed = _read(tests, _TEST)
+    facts, missed = read_options(own, _GLOBAL)
+    more, also_missed = read_options(tests, _TEST)
     test = dict(own).get("t", "TCP_STREAM").upper()
     sizes = dict(tests).get("r")
     facts = [*facts, *more, *_about_test(test, flows, dict(own), sizes)]
@@ -138,20 +146,6 @@ def read_command(command: Command, context: Context) -> Found | None:
         sndbuf=asked[-1] if asked and isinstance(asked[-1], int) else None,
     )
     return Found(context=after, facts=tuple(facts), rest=" ".join(missed + also_missed))
-
-
-def _read(
-    given: Sequence[tuple[str, str]], table: Mapping[str, Reader]
-) -> tuple[list[Fact], list[str]]:
-    facts: list[Fact] = []
-    missed: list[str] = []
-    for letter, value in given:
-        found = table[letter](value) if letter in table else None
-        if found is None:
-            missed.append(f"-{letter} {value}".strip() if letter else value)
-        else:
-            facts.extend(found)
-    return facts, missed
 
 
 def _about_test(

@@ -127,3 +127,8 @@ def claimed_unit(claim: Claim) -> str:
 def scope_of(claim: Claim) -> str:
     """Return where a claimed value is seen, and in what unit: "sender, packets"."""
     return f"{claim.host}, {claimed_unit(claim)}"
+
+
+def is_counter(metric: str) -> bool:
+    """Tell whether a claim's metric is an nstat counter, and none of ours."""
+    return metric.partition(".")[0] not in UNITS

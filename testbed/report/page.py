@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from testbed.facts import MEANINGS, UNITS
+from testbed.facts import MEANINGS
 from testbed.measured import MeasuredRun
 from testbed.ratio import Ratio
 from testbed.report.figures import Figure, figures
@@ -33,6 +33,7 @@ from testbed.report.meanings import (
     SAMPLES,
     VERDICTS,
     claimed_unit,
+    is_counter,
     scope_of,
     titled,
     unit_of,
@@ -276,7 +277,7 @@ def _statistics(found: Summary, names: Sequence[str], unit: str) -> Iterator[str
 def _counters(result: Result, firsts: Sequence[MeasuredRun]) -> Grid:
     """Return what nstat counted on both hosts, what was claimed first."""
     named = [verdict.claim.metric for verdict in result.verdicts]
-    claimed = [name for name in named if name.partition(".")[0] not in UNITS]
+    claimed = [name for name in named if is_counter(name)]
     columns = [
         (host, each.run.variant, each.counters.get(host, {}))
         for host in _HOSTS

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from testbed.report.numbers import listed, plural
 from testbed.report.result import Result
+from testbed.spec.claim import Claim
 from testbed.spec.experiment import Scale
 from testbed.store import Run
 from testbed.verdict import VerdictKind
@@ -24,6 +25,12 @@ def summary(result: Result) -> str:
     done = kinds.count(VerdictKind.REPRODUCED)
     head = f"{done} of {plural(len(kinds), 'claim')} reproduced"
     return "; ".join((head, *others))
+
+
+def named(claim: Claim) -> str:
+    """Name a claim as a test: "throughput at the sender by before"."""
+    relative = f" by {claim.relative_to}" if claim.relative_to else ""
+    return f"{claim.metric} at the {claim.host}{relative}"
 
 
 def ran_on(result: Result) -> Sequence[str]:
