@@ -44,9 +44,9 @@ if __name__ == "__main__":
         sys.exit(error.exit_code)
     sys.dont_write_bytecode = False
     if sys.argv[1:2] == ["inspect"]:
-        from testbed.inspect_cli import main as inspect
+        from testbed.cli.inspect import main as inspect
 
         sys.exit(inspect(sys.argv[2:]))
-    from testbed.cli import main
+    from testbed.cli.main import main
 
     sys.exit(main())

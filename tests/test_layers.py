@@ -12,7 +12,7 @@ LAYERS = (
     {"errors"},
     {"units"},
     {"process", "user", "files"},
-    {"compiled", "guarded", "held"},
+    {"compiled", "held"},
     {"spec", "trace"},
     {"facts", "ratio", "account"},
     {"verdict"},
@@ -23,7 +23,6 @@ LAYERS = (
     {"machine", "lab", "claims"},
     {"report"},
     {"pipeline", "export", "inspected", "progress", "clean"},
-    {"kernel_verbs", "inspect_cli"},
     {"cli"},
     {"__main__"},
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import run_json, run_testbed
 
-from testbed.cli import main
+from testbed.cli.main import main
 from testbed.spec.drivers import DRIVERS
 
 pytestmark = pytest.mark.guest

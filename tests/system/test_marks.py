@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from testbed.cli import main
+from testbed.cli.main import main
 
 pytestmark = pytest.mark.guest
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from testbed.cli import main
+from testbed.cli.main import main
 from tests.trace.oracle import Name, Told, summary
 
 TIMES = ("send_gap", "rtt")

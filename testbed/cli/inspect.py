@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from testbed.cli.guarded import guarded, take_signals
 from testbed.errors import SpecError
-from testbed.guarded import guarded, take_signals
 from testbed.units import parse_time
 
 if TYPE_CHECKING:

@@ -15,16 +15,16 @@ from builders import BUILT, IDENTITY, a_claim, an_experiment
 from fakes import FakeMachine
 from keeping import put, recipe
 
-from testbed import cli
-from testbed.cli import main
+from testbed.cli import run as verb
+from testbed.cli.kernel import add_kernel, recipe_of
+from testbed.cli.main import main
 from testbed.errors import SpecError, Unavailable
-from testbed.kernel_verbs import add_kernel, recipe_of
 from testbed.kernels.cache import list_built, remove
 from testbed.pipeline import Plan, record
 from testbed.progress import ConsoleWatch, watching
 from testbed.spec.experiment import Experiment
 
-CHECKOUT = Path(__file__).parent.parent
+CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -261,8 +261,8 @@ def test_real_time_takes_repeats_and_no_capture(
         asked.append((experiment, plan))
         raise Unavailable("no machine", remedy="none")
 
-    monkeypatch.setattr(cli, "build_kernels", lambda _experiment, _watch: {})
-    monkeypatch.setattr(cli, "record", refuse)
+    monkeypatch.setattr(verb, "build_kernels", lambda _experiment, _watch: {})
+    monkeypatch.setattr(verb, "record", refuse)
 
     assert main(["run", "big-tcp", *argv]) == 3
 
@@ -362,8 +362,8 @@ def test_a_run_keeps_its_kernels_in_the_cache(tmp_path, monkeypatch) -> None:
         gone.append(remove(built.image.parent))
         raise SpecError("that is all")
 
-    monkeypatch.setattr(cli, "build_kernels", lambda *_arguments: {"6.12": built})
-    monkeypatch.setattr(cli, "record", recording)
+    monkeypatch.setattr(verb, "build_kernels", lambda *_arguments: {"6.12": built})
+    monkeypatch.setattr(verb, "record", recording)
 
     assert main(["run", "refine-tso-autosizing", "--out", str(tmp_path)]) == 2
     assert gone == [False]
@@ -421,9 +421,10 @@ def as_a_background_job() -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
     program = (
-        "import sys, time; import testbed.cli as cli\n"
+        "import sys, time; import testbed.cli.run as verb\n"
         "def wait(*_): print('ready', flush=True); time.sleep(60)\n"
-        "cli.build_kernels = wait; sys.exit(cli.main(['run']))\n"
+        "verb.build_kernels = wait; from testbed.cli.main import main\n"
+        "sys.exit(main(['run']))\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program],

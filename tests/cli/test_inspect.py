@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cli import main
+from testbed.cli.main import main
 from testbed.inspected import to_json
 from testbed.trace.inspection import inspect_bytes
 from tests.trace.craft import Talk
 
-CHECKOUT = Path(__file__).parent.parent
+CHECKOUT = Path(__file__).parents[2]
 BEFORE = CHECKOUT / "captures" / "reference" / "refine-tso-autosizing" / "before.pcapng"
 AFTER = BEFORE.with_name("after.pcapng")
 STATISTICS = ["n", "mean", "p50", "p90", "p99", "max"]
@@ -113,7 +113,7 @@ def test_a_cut_file_is_shown_with_a_warning(tmp_path, capsys) -> None:
 
 
 def test_commands_that_read_no_capture_do_not_wait_for_numba() -> None:
-    program = "import sys, testbed.cli; print('numba' in sys.modules)"
+    program = "import sys, testbed.cli.main; print('numba' in sys.modules)"
 
     printed = subprocess.run(
         [sys.executable, "-c", program],

@@ -1,6 +1,6 @@
 """What every command has around it: signals, errors to exit codes, a closed pipe.
 
-Apart from cli.py so that a verb which is to start fast need not import all others.
+Apart from main so that a verb which is to start fast need not import all others.
 """
 
 import argparse
@@ -20,17 +20,16 @@ _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
 
 
-def guarded(
-    arguments: argparse.Namespace, *, lost: str = "", as_root: bool = False
-) -> int:
+def guarded(arguments: argparse.Namespace) -> int:
     """Run arguments.command; return its exit code.
 
-    lost: what an interrupt makes of what was under way, for the user.  as_root: whether
-    the command is one that takes root; the others give it up under sudo.
+    A verb may say with set_defaults:  lost: what an interrupt makes of what was under
+    way, for the user.  takes_root: whether the command is one that takes root, as every
+    one with --machine host is; the others give it up under sudo.
     """
     told = Console(stderr=True)
     try:
-        _take_rights(as_root=as_root)
+        _take_rights(as_root=_takes_root(arguments))
         command: Callable[[argparse.Namespace], int] = arguments.command
         return command(arguments)
     except TestbedError as error:
@@ -50,8 +49,13 @@ def guarded(
         told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
         return TestbedError.exit_code
     except KeyboardInterrupt:
-        told.print(f"testbed: interrupted{lost}")
+        told.print(f"testbed: interrupted{getattr(arguments, 'lost', '')}")
         return _INTERRUPTED
+
+
+def _takes_root(arguments: argparse.Namespace) -> bool:
+    on_host = getattr(arguments, "machine", "") == "host"  # HostMachine.name
+    return on_host or getattr(arguments, "takes_root", False)
 
 
 def _take_rights(*, as_root: bool) -> None:

@@ -1,0 +1,4 @@
+"""The command line: verbs to the pipeline, results to the terminal.
+
+Only this prints.
+"""

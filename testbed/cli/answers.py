@@ -1,0 +1,38 @@
+"""How the results of runs are told: a table or JSON, and the exit code."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from testbed.export.contract import results_json
+from testbed.report.result import Result
+from testbed.report.table import verdict_table
+from testbed.verdict import VerdictKind
+
+_TABLE_WIDTH = 80
+
+
+def show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> None:
+    """Print the verdicts and where the pages are, or JSON and nothing else."""
+    if as_json:
+        print(json.dumps(results_json(results), indent=1, allow_nan=False))
+        return
+    console = Console()
+    # Below this a table would crop digits; a narrow terminal wraps lines instead.
+    console.width = max(console.width, _TABLE_WIDTH)
+    console.print(verdict_table(results))
+    for page in pages:
+        console.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """Return 0 if every claim that this machine can judge was reproduced, else 1."""
+    kinds = {
+        verdict.kind
+        for result in results
+        for verdict in result.verdicts
+        if verdict.asked
+    }
+    return 0 if kinds <= {VerdictKind.REPRODUCED} else 1

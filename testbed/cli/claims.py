@@ -1,0 +1,37 @@
+"""The verb claims: an experiment drafted from a patch mail."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from testbed.errors import SpecError
+from testbed.mail.draft import draft
+from testbed.mail.writing import short
+
+
+def add_claims(claims: argparse.ArgumentParser) -> None:
+    """Say what the verb takes."""
+    claims.add_argument("file", type=Path, help="an mbox, a patch, or a mail as text")
+    claims.add_argument(
+        "--out", type=Path, metavar="FILE", help="write it to a new file, not to stdout"
+    )
+    claims.set_defaults(command=_claims)
+
+
+def _claims(arguments: argparse.Namespace) -> int:
+    path: Path = arguments.file
+    try:
+        drafted = draft(path.read_bytes(), str(path))
+        if arguments.out:
+            with arguments.out.open("x", encoding="utf-8") as file:
+                file.write(drafted.yaml)
+        else:
+            print(drafted.yaml, end="")
+    except FileExistsError as error:
+        raise SpecError(f"{arguments.out} exists; it is not overwritten") from error
+    except OSError as error:
+        raise SpecError(f"{error.filename}: {error.strerror}") from error
+    for each in drafted.missed:
+        told = f"{path}:{each.line.number}: not understood: {short(each.text)}"
+        print(told, file=sys.stderr)
+    return 0
