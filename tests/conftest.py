@@ -1,8 +1,11 @@
 """Let tests import their helpers by name, and keep the unit tests under 30 s.
 
-HYPOTHESIS_PROFILE=default tries twice as many examples of every property, and fails
-one that takes long, which on a busy machine says nothing. The model is tested as it is
-written, not compiled: that the two agree is a test of its own.
+The examples of every property are the same each time, so that what fails fails for all
+who have these sources. HYPOTHESIS_PROFILE=search looks at many others, new ones each
+time: for a change of what the property is about. What it finds becomes an @example.
+
+The model is tested as it is written, not compiled: that the two agree is a test of its
+own.
 """
 
 import os
@@ -13,5 +16,6 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("TESTBED_PURE", "1")
-settings.register_profile("quick", max_examples=50, deadline=None)
+settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True)
+settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

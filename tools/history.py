@@ -948,6 +948,16 @@ RULES: tuple[Rule, ...] = (
         also="handle_softirqs(), local_bh_enable()",
     ),
     Rule(
+        name="softirqs: after ten rounds ksoftirqd goes on, and TSQ waits for the queues",
+        kernels="6.12, read",
+        where="cpu.Cpu._run_softirqs",
+        pins=(
+            "cpu.test_softirqs_that_raise_softirqs_become_ksoftirqds_after_ten_rounds",
+            "invariants.test_a_stream_arrives_whole_whatever_is_lost",
+        ),
+        also="handle_softirqs(), tcp_wfree()",
+    ),
+    Rule(
         name="the timer wheel: the further ahead, the later",
         kernels="6.12, read",
         where="xmit_timer.wheel_expiry",

@@ -24,6 +24,9 @@ _LONGEST_NS = 1_000 * NS_PER_S
 _BREATHE_EVERY = 1_000
 #: Timers that were moved or cancelled stay in the queue until there are so many.
 _MOST_STALE = 100
+#: Rounds of softirqs before ksoftirqd goes on: MAX_SOFTIRQ_RESTART, kernel/softirq.c.
+#: Its other limit, of 2 ms, takes a clock that moves meanwhile.
+_MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,8 @@ class Timer:
 class Cpu:
     """Runs interrupts, then softirqs, then processes, at the times timers ask for.
 
-    clock: what a reading of the clock says, in ns; _now is finer.
+    clock: what a reading of the clock says, in ns; _now is finer.  ksoftirqd: whether
+    it is what runs softirqs now, as they raised others in too many rounds.
     """
 
     __slots__ = (
@@ -74,6 +78,7 @@ class Cpu:
         "_timers",
         "_transmitters",
         "clock",
+        "ksoftirqd",
     )
 
     def __init__(self, machine: Machine, now: int) -> None:
@@ -86,6 +91,7 @@ class Cpu:
         self._fire_ns = 0
         self._in_interrupt = False
         self._busy = False  # with an interrupt or softirqs
+        self.ksoftirqd = False
         self._transmitters: deque[Work] = deque()
         self._backlog: deque[tuple[Handler, Packet]] = deque()
         self._tasklets: deque[Work] = deque()
@@ -254,7 +260,10 @@ class Cpu:
         """Run rounds of softirqs; one has what was raised before it began."""
         transmitters, tasklets = self._transmitters, self._tasklets
         backlog = self._backlog
+        rounds = 0
         while transmitters or backlog or tasklets:
+            self.ksoftirqd = rounds >= _MOST_ROUNDS
+            rounds += 1
             sends, packets, works = len(transmitters), bool(backlog), len(tasklets)
             for _ in range(sends):
                 transmitters.popleft()()
@@ -264,7 +273,8 @@ class Cpu:
             for _ in range(works):
                 tasklets.popleft()()
             if self._on_time and self._runnable[0] is self._on_time:
-                return
+                break
+        self.ksoftirqd = False
 
 
 def _none(serial: int, timer: Timer) -> bool:

@@ -193,13 +193,15 @@ class Output:
         """Take back a packet that has left the host: tcp_wfree().
 
         drained: whether ksoftirqd does it, which waits "until our queues (qdisc +
-        devices) are drained", as of a busy host; in the lab none does.
+        devices) are drained", as of a busy host. In the lab it does where the qdisc
+        drops what each drop has sent again.
         """
         if packet.skb is None:
             return
         sock = self._sock
         packet.skb.clones -= 1
         sock.sk_wmem_alloc -= packet.truesize
+        drained = drained or self._cpu.ksoftirqd
         if drained and sock.sk_wmem_alloc >= SKB_TRUESIZE_1:
             return
         if sock.tsq_throttled:

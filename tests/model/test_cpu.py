@@ -217,6 +217,21 @@ def test_who_is_awake_runs_what_softirqs_have_left(
     assert notes == order
 
 
+def test_softirqs_that_raise_softirqs_become_ksoftirqds_after_ten_rounds() -> None:
+    cpu, rounds = Cpu(IDEAL, 0), list[bool]()
+
+    def again() -> None:
+        rounds.append(cpu.ksoftirqd)
+        if not cpu.ksoftirqd:
+            cpu.tasklet(again)
+
+    cpu.start(Timer(lambda: cpu.tasklet(again)), 1000)
+    cpu.run()
+
+    assert rounds == [False] * 10 + [True]
+    assert not cpu.ksoftirqd
+
+
 def test_an_interrupt_while_a_process_runs_also_runs_what_is_left() -> None:
     cpu, notes = Cpu(IDEAL, 0), list[int]()
 
