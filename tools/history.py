@@ -948,7 +948,7 @@ RULES: tuple[Rule, ...] = (
         also="handle_softirqs(), local_bh_enable()",
     ),
     Rule(
-        name="softirqs: after ten rounds ksoftirqd goes on, and TSQ waits for the queues",
+        name="softirqs: after ten rounds ksoftirqd goes on, and TSQ awaits the queues",
         kernels="6.12, read",
         where="cpu.Cpu._run_softirqs",
         pins=(
