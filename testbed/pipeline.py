@@ -37,6 +37,7 @@ from testbed.facts import (
     measure_uncaptured,
 )
 from testbed.held import Kind, Record, Thing, recording
+from testbed.kernels.cache import using
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
 from testbed.machine.host import HostMachine
@@ -108,12 +109,14 @@ def record(
     kernels: Mapping[str, BuiltKernel],
     plan: Plan,
     watch: Watch,
+    stop: Stop | None = None,
 ) -> Path:
     """Run every variant of an experiment; return the folder that holds the runs.
 
     In virtual time they run side by side. In real time one would slow another down, so
     they take turns (before, after, before, after): what else the host does, and how
     that changes, meets every variant alike.  kernels: by the names the variants use.
+    stop: ends them from outside, and is set if one fails.
     Raises what went wrong; the runs it went wrong in are then marked void.
     """
     folder = plan.out / experiment.name / new_run_id()
@@ -126,8 +129,40 @@ def record(
             _recording(run, kernels[run.spec().kernel], plan.machine, watch, held)
             for run in runs
         ]
-        _run_all(works, 1 if plan.machine.clock == "real" else os.cpu_count())
+        abreast = 1 if plan.machine.clock == "real" else os.cpu_count()
+        _run_all(works, abreast, stop or Stop())
     return folder
+
+
+@contextmanager
+def recorded(
+    experiments: Sequence[Experiment], plan: Plan, watch: Watch
+) -> Iterator[Iterator[Path]]:
+    """Yield the folders of experiments, each once it is recorded.
+
+    In virtual time the next one is recorded while the caller measures this one. What
+    the block raises ends it; then what had not ended is void.
+    """
+    kernels = [build_kernels(each, watch) for each in experiments]
+    stop = Stop()
+
+    def record_one(place: int) -> Path:
+        return record(experiments[place], kernels[place], plan, watch, stop)
+
+    with using(built for each in kernels for built in each.values()):
+        places = range(len(experiments))
+        if plan.machine.clock == "real":
+            yield (record_one(place) for place in places)
+            return
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            recordings = [pool.submit(record_one, place) for place in places]
+            try:
+                yield (each.result() for each in recordings)
+            except BaseException:  # Ctrl-C too: no machine may outlive this
+                for each in recordings:
+                    each.cancel()
+                stop.set()
+                raise
 
 
 def _new_runs(
@@ -308,9 +343,10 @@ def _new_run(
     )
 
 
-def _run_all(works: Sequence[Callable[[Stop], None]], abreast: int | None) -> None:
+def _run_all(
+    works: Sequence[Callable[[Stop], None]], abreast: int | None, stop: Stop
+) -> None:
     """Run works in their order, so many at a time."""
-    stop = Stop()
     with ThreadPoolExecutor(max_workers=abreast) as pool:
         futures = [pool.submit(work, stop) for work in works]
         try:

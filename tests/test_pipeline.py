@@ -5,13 +5,16 @@ import os
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from builders import BUILT, a_claim, a_variant, a_workload, an_experiment
 from fakes import FakeMachine
 
+from testbed import pipeline
 from testbed.errors import (
     InfrastructureError,
     MachineLost,
@@ -32,6 +35,7 @@ from testbed.pipeline import (
     on_machine,
     publish,
     record,
+    recorded,
     topologies,
 )
 from testbed.predicted import Predicted, Unreached
@@ -115,6 +119,75 @@ def test_in_real_time_variants_take_turns_and_are_never_side_by_side(tmp_path) -
         (name, repeat) for repeat in "123" for name in ("before", "after")
     ]
     assert machine.most_at_once == 1
+
+
+@dataclass
+class Waiter(FakeMachine):
+    """Records its first experiment at once, and the next only once it is told to."""
+
+    ready: Event = field(default_factory=Event)
+    go_on: Event = field(default_factory=Event)
+
+    def run(self, kernel, job, on_line, stop) -> Outcome:
+        if job.folder.parents[2].name == "next":
+            self.ready.set()
+            with stop.watching(self.go_on.set):
+                assert self.go_on.wait(10)
+            if stop.is_set:
+                raise MachineLost("the guest was killed")
+        return super().run(kernel, job, on_line, stop)
+
+
+def recorded_in_turn(tmp_path: Path, monkeypatch, machine: FakeMachine):
+    """Record two experiments, without a kernel."""
+    monkeypatch.setattr(pipeline, "build_kernels", lambda *_: KERNELS)
+    monkeypatch.setattr(pipeline, "using", lambda _: nullcontext())
+    experiments = [an_experiment(), replace(an_experiment(), name="next")]
+    return recorded(experiments, a_plan(tmp_path, machine), SilentWatch())
+
+
+def test_the_next_experiment_is_recorded_while_one_is_measured(
+    tmp_path, monkeypatch
+) -> None:
+    machine = Waiter()
+    with recorded_in_turn(tmp_path, monkeypatch, machine) as folders:
+        first = next(folders)
+        assert machine.ready.wait(10)
+        machine.go_on.set()
+        names = [each.parent.name for each in (first, *folders)]
+
+    assert names == ["an-experiment", "next"]
+
+
+def test_in_real_time_nothing_is_recorded_while_one_is_measured(
+    tmp_path, monkeypatch
+) -> None:
+    machine = TurnTaker(clock="real")
+    with recorded_in_turn(tmp_path, monkeypatch, machine) as folders:
+        next(folders)
+        time.sleep(0.1)
+        assert len(machine.began) == 2
+        list(folders)
+
+    assert len(machine.began) == 4
+
+
+def test_what_ends_the_measuring_ends_what_is_recorded_meanwhile(
+    tmp_path, monkeypatch
+) -> None:
+    machine = Waiter()
+
+    def measure_until_interrupted() -> None:
+        with recorded_in_turn(tmp_path, monkeypatch, machine) as folders:
+            next(folders)
+            assert machine.ready.wait(10)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_until_interrupted()
+
+    whys = {load_run(each).why for each in tmp_path.glob("next/*/*/1")}
+    assert whys == {"stopped before its end"}
 
 
 def test_a_lost_machine_voids_its_run_and_is_raised(tmp_path) -> None:

@@ -11,18 +11,16 @@ from testbed.cli.answers import exit_code, show
 from testbed.cli.options import add_settings
 from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
-from testbed.kernels.cache import using
 from testbed.machine.machine import Machine
 from testbed.pipeline import (
     MACHINES,
     REPEATS,
     Plan,
-    build_kernels,
     check_names,
     measured_result,
     on_machine,
     publish,
-    record,
+    recorded,
 )
 from testbed.process import Workers
 from testbed.progress import watching
@@ -124,11 +122,12 @@ def _run(arguments: argparse.Namespace) -> int:
     plan = _plan(arguments, machine)
     results = []
     pages = []
-    with watching(Console(stderr=True)) as watch, Workers() as workers:
-        for experiment in experiments:
-            kernels = build_kernels(experiment, watch)
-            with using(kernels.values()):
-                folder = record(experiment, kernels, plan, watch)
+    with (
+        watching(Console(stderr=True)) as watch,
+        Workers() as workers,
+        recorded(experiments, plan, watch) as folders,
+    ):
+        for folder in folders:
             results.append(measured_result(folder, watch, workers))
             pages.append(publish(folder, results[-1:]))
     if len(results) > 1:

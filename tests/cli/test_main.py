@@ -15,7 +15,7 @@ from builders import BUILT, IDENTITY, a_claim, an_experiment
 from fakes import FakeMachine
 from keeping import put, recipe
 
-from testbed.cli import run as verb
+from testbed import pipeline
 from testbed.cli.kernel import add_kernel, recipe_of
 from testbed.cli.main import main
 from testbed.errors import SpecError, Unavailable
@@ -257,12 +257,12 @@ def test_real_time_takes_repeats_and_no_capture(
 ) -> None:
     asked: list[tuple[Experiment, Plan]] = []
 
-    def refuse(experiment, _kernels, plan, _watch) -> Path:
+    def refuse(experiment, _kernels, plan, _watch, _stop=None) -> Path:
         asked.append((experiment, plan))
         raise Unavailable("no machine", remedy="none")
 
-    monkeypatch.setattr(verb, "build_kernels", lambda _experiment, _watch: {})
-    monkeypatch.setattr(verb, "record", refuse)
+    monkeypatch.setattr(pipeline, "build_kernels", lambda _experiment, _watch: {})
+    monkeypatch.setattr(pipeline, "record", refuse)
 
     assert main(["run", "big-tcp", *argv]) == 3
 
@@ -362,8 +362,8 @@ def test_a_run_keeps_its_kernels_in_the_cache(tmp_path, monkeypatch) -> None:
         gone.append(remove(built.image.parent))
         raise SpecError("that is all")
 
-    monkeypatch.setattr(verb, "build_kernels", lambda *_arguments: {"6.12": built})
-    monkeypatch.setattr(verb, "record", recording)
+    monkeypatch.setattr(pipeline, "build_kernels", lambda *_arguments: {"6.12": built})
+    monkeypatch.setattr(pipeline, "record", recording)
 
     assert main(["run", "refine-tso-autosizing", "--out", str(tmp_path)]) == 2
     assert gone == [False]
@@ -421,9 +421,9 @@ def as_a_background_job() -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_cleanly(tmp_path, sent) -> None:
     program = (
-        "import sys, time; import testbed.cli.run as verb\n"
+        "import sys, time; import testbed.pipeline as pipeline\n"
         "def wait(*_): print('ready', flush=True); time.sleep(60)\n"
-        "verb.build_kernels = wait; from testbed.cli.main import main\n"
+        "pipeline.build_kernels = wait; from testbed.cli.main import main\n"
         "sys.exit(main(['run']))\n"
     )
     with subprocess.Popen(
