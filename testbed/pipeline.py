@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_EXCEPTION,
@@ -40,6 +39,7 @@ from testbed.held import Kind, Record, Thing, recording
 from testbed.kernels.cache import using
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
+from testbed.lab_job import lab_error, lab_job, prepare_lab
 from testbed.machine.host import HostMachine
 from testbed.machine.machine import Job, Machine, Outcome
 from testbed.machine.uml import UmlMachine, UmlRealMachine
@@ -51,8 +51,7 @@ from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.choose import with_kernels
 from testbed.spec.codec import encode
-from testbed.spec.drivers import DRIVERS
-from testbed.spec.experiment import Experiment, Scale
+from testbed.spec.experiment import Experiment
 from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
 from testbed.spec.workload import PORT, Workload
 from testbed.store import (
@@ -77,9 +76,6 @@ MACHINES: Mapping[str, Machine] = {
 #: same again; in real time a ratio needs some repeats before it has an interval.
 REPEATS = {"virtual": 1, "real": LEAST_PAIRS}
 REPORT = "report.html"
-#: Wall-clock seconds that one variant may take before its machine is ended. At full
-#: scale it takes tens of minutes, on a busy machine hours.
-DEADLINE_S = {Scale.QUICK: 600.0, Scale.FULL: 6 * 3600.0}
 _CHECKOUT = Path(testbed.__file__).parent.parent
 
 
@@ -119,6 +115,7 @@ def record(
     stop: ends them from outside, and is set if one fails.
     Raises what went wrong; the runs it went wrong in are then marked void.
     """
+    prepare_lab()
     folder = plan.out / experiment.name / new_run_id()
     with recording(folder.name) as held, ExitStack() as begun:
         runs = [
@@ -411,39 +408,6 @@ def _record(
         virtual_seconds=outcome.virtual_ns / 1e9,
     )
     watch.run(run, "whole")
-
-
-def lab_job(run: Run) -> Job:
-    """Return the command that runs a variant inside a machine."""
-    return Job(
-        argv=("/run/venv/bin/python", "-m", "testbed.lab", "."),
-        folder=run.folder,
-        views={"/run/venv": Path(sys.prefix), "/run/testbed": _CHECKOUT},
-        env={
-            "PYTHONPATH": "/run/testbed",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-            # Mininet asks for distutils; setuptools' own copy takes a second to load.
-            "SETUPTOOLS_USE_DISTUTILS": "stdlib" if sys.version_info < (3, 12) else "",
-        },
-        programs=DRIVERS[run.spec().workload.driver],
-        seed=run.seed,
-        deadline_s=DEADLINE_S[run.experiment.scale],
-    )
-
-
-def lab_error(folder: Path, status: int) -> TestbedError:
-    """Return the error that made the lab exit with status, of the kind it was there."""
-    error = folder / "error.txt"
-    if not error.exists():
-        tail = "\n".join((folder / "console.log").read_text().splitlines()[-15:])
-        return InfrastructureError(f"the lab exited with {status}:\n{tail}")
-    text = error.read_text().strip()
-    if status == SpecError.exit_code:
-        return SpecError(text)
-    if status == Unavailable.exit_code:
-        return Unavailable(text, remedy="choose another machine or kernel")
-    return InfrastructureError(text)
 
 
 def topologies() -> dict[str, str]:

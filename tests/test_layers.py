@@ -21,7 +21,7 @@ LAYERS = (
     {"predicted", "values"},
     {"real_time"},
     {"machine", "lab", "claims"},
-    {"report"},
+    {"report", "lab_job"},
     {"pipeline", "export", "inspected", "progress", "clean"},
     {"cli"},
     {"__main__"},

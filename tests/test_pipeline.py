@@ -24,13 +24,12 @@ from testbed.errors import (
 )
 from testbed.held import Thing, replay
 from testbed.kernels.progress import Progress
+from testbed.lab_job import lab_error, lab_job
 from testbed.machine.host import HostMachine
 from testbed.machine.machine import Outcome
 from testbed.pipeline import (
     Plan,
     check_names,
-    lab_error,
-    lab_job,
     measured_result,
     on_machine,
     publish,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 from testbed.errors import NotApplied
@@ -33,8 +34,8 @@ def apply_settings(host: Host, settings: HostSettings) -> None:
     """Set a host's sysctls, offloads, sizes and qdisc, and read each of them back."""
     for name, wanted in settings.sysctls.items():
         _apply_sysctl(host, name, wanted)
-    for feature, on in settings.offloads.items():
-        _apply_offload(host, feature, on=on)
+    if settings.offloads:
+        _apply_offloads(host, settings.offloads)
     for size, value in settings.link_sizes.items():
         _apply_link_size(host, host.device, size, value)
     if settings.qdisc is not None:
@@ -93,11 +94,13 @@ def _apply_sysctl(host: Host, name: str, wanted: str) -> None:
         raise NotApplied(f"{host.name} {name}", wanted=wanted, got=" ".join(got))
 
 
-def _apply_offload(host: Host, feature: str, *, on: bool) -> None:
-    host.run("ethtool", "-K", host.device, feature, "on" if on else "off")
-    got = offloads_shown(host.run("ethtool", "-k", host.device)).get(feature)
-    if got != on:
-        raise NotApplied(f"{host.name} {feature}", wanted=on, got=got)
+def _apply_offloads(host: Host, wanted: Mapping[str, bool]) -> None:
+    states = [(feature, "on" if on else "off") for feature, on in wanted.items()]
+    host.run("ethtool", "-K", host.device, *chain.from_iterable(states))
+    shown = offloads_shown(host.run("ethtool", "-k", host.device))
+    for feature, on in wanted.items():
+        if (got := shown.get(feature)) != on:
+            raise NotApplied(f"{host.name} {feature}", wanted=on, got=got)
 
 
 def _apply_link_size(host: Host, device: str, name: str, wanted: int) -> None:
