@@ -1,7 +1,7 @@
 """A run measured: its stored facts, and the metrics recomputed from its captures."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.facts import statistic
@@ -9,7 +9,7 @@ from testbed.store import Run
 from testbed.trace.causes import Cause
 from testbed.trace.decisions import Decisions, causes, read_decisions
 from testbed.trace.measurement import Measurement
-from testbed.trace.trace import Trace
+from testbed.trace.trace import Column, Trace
 
 #: The rule of packets whose decision did not fit the kernel's buffer.
 LOST = "lost"
@@ -38,8 +38,9 @@ class MeasuredRun:
     "sender" and "receiver" to nstat name to delta; nstat leaves out what did not move.
     known_counters: all that the kernel has.  tcp_info:
     the first flow's.  decisions: what the kernel said of the size of each of the first
-    flow's packets; attribution: the share of them that each rule gave theirs; both None
-    where the kernel did not say.
+    flow's packets; causes: the rule that gave each packet of the trace its size, as
+    causes_by_packet has it; attribution: the share of them that each rule gave theirs;
+    all None where the kernel did not say.
     """
 
     run: Run
@@ -49,6 +50,7 @@ class MeasuredRun:
     known_counters: frozenset[str]
     tcp_info: tuple[Mapping[str, int], ...]
     decisions: Decisions | None = None
+    causes: Column | None = None
     attribution: Mapping[str, float] | None = None
 
     def value(self, metric: str, on: str) -> float | None:
@@ -99,11 +101,19 @@ def decisions_of(run: Run) -> Decisions | None:
     return read_decisions(run.decisions()) if run.decisions().is_file() else None
 
 
-def attribution_of(run: Run, decisions: Decisions) -> dict[str, float]:
-    """Return the share of a run's data packets that each rule gave their size."""
+def causes_of(run: Run, decisions: Decisions) -> tuple[Cause, ...]:
+    """Return the rule that gave each packet that a run's kernel told of its size."""
     by_sendmsg = run.environment()["switches"].get(_SENDMSG_AUTOSIZE) == "Y"
     built_by = Cause.AUTOSIZE if by_sendmsg else Cause.HALF_WINDOW
-    counted = Counter(cause.value for cause in causes(decisions, built_by))
+    return causes(decisions, built_by)
+
+
+def attribution_of(run: Run, told: Sequence[Cause]) -> dict[str, float]:
+    """Return the share of a run's data packets that each rule gave their size.
+
+    told: the causes of those that the kernel told of.
+    """
+    counted = Counter(cause.value for cause in told)
     counted[LOST] = run.lost_decisions()
     rules = (*(cause.value for cause in Cause), LOST)
     return {rule: counted[rule] / counted.total() for rule in rules if counted[rule]}

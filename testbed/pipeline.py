@@ -43,7 +43,7 @@ from testbed.lab_job import lab_error, lab_job, prepare_lab
 from testbed.machine.host import HostMachine
 from testbed.machine.machine import Job, Machine, Outcome
 from testbed.machine.uml import UmlMachine, UmlRealMachine
-from testbed.measured import MeasuredRun, attribution_of, decisions_of
+from testbed.measured import MeasuredRun, attribution_of, causes_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
 from testbed.process import Stop
 from testbed.ratio import LEAST_PAIRS
@@ -65,9 +65,12 @@ from testbed.store import (
     void,
     write_text,
 )
+from testbed.trace.attributed import causes_by_packet
 from testbed.trace.capture import read_capture
+from testbed.trace.causes import Cause
+from testbed.trace.decisions import Decisions
 from testbed.trace.metrics import METRICS, measure
-from testbed.trace.trace import Trace
+from testbed.trace.trace import Column, Trace
 
 MACHINES: Mapping[str, Machine] = {
     each.name: each for each in (UmlMachine(), UmlRealMachine(), HostMachine())
@@ -254,20 +257,31 @@ def measure_run(run: Run) -> MeasuredRun:
     workload = run.spec().workload
     facts = facts_of(run.counters(), run.workload(), run.latency_ns())
     traces = _captured(run, workload) if run.spec().capture else None
+    trace = None if traces is None else _first_flow(traces, workload)
     decisions = decisions_of(run)
+    told = () if decisions is None else causes_of(run, decisions)
     packets = (
         measure_uncaptured(facts) if traces is None else measure(tuple(METRICS), traces)
     )
     return MeasuredRun(
         run=run,
-        trace=None if traces is None else _first_flow(traces, workload),
+        trace=trace,
         metrics={**packets, **measure_facts(facts)},
         counters=facts.counters,
         known_counters=frozenset(run.environment()["counters"]),
         tcp_info=tuple(each for each in run.tcp_info() if not each.get("flow")),
         decisions=decisions,
-        attribution=None if decisions is None else attribution_of(run, decisions),
+        causes=_causes_seen(trace, told, decisions),
+        attribution=None if decisions is None else attribution_of(run, told),
     )
+
+
+def _causes_seen(
+    trace: Trace | None, told: Sequence[Cause], decisions: Decisions | None
+) -> Column | None:
+    if trace is None or decisions is None:
+        return None
+    return causes_by_packet(trace, told, decisions.seq)
 
 
 def _captured(run: Run, workload: Workload) -> Sequence[Trace]:

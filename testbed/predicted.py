@@ -13,10 +13,11 @@ from testbed.model import simulate
 from testbed.model.features import features_of
 from testbed.model.match import Match, compare
 from testbed.spec.experiment import Variant
+from testbed.trace.attributed import causes_by_packet
 from testbed.trace.causes import Cause
 from testbed.trace.measurement import Measurement
 from testbed.trace.metrics import METRICS, measure
-from testbed.trace.trace import Trace
+from testbed.trace.trace import Column, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,8 @@ class Predicted:
     """What the model says of a variant.
 
     tcp_info: samples, with the keys and units of tcp_info.json.  attribution: the share
-    of data packets that each rule gave their size.  match: with the trace it was held
+    of data packets that each rule gave their size.  causes: the rule that gave each
+    packet of the trace its size, as causes_by_packet has it.  match: with the trace it was held
     against, None where it was held against none.  at_divergence: the model's sender,
     kernel's names and units, as it decides on the packet where the two first differ.
     """
@@ -37,6 +39,7 @@ class Predicted:
     attribution: Mapping[str, float]
     match: Match | None
     at_divergence: Mapping[str, int] | None
+    causes: Column | None = None
 
     def value(self, metric: str, on: str) -> float | None:
         """Return one figure, as MeasuredRun.value does; None if the model has none."""
@@ -97,6 +100,7 @@ def predict(
         attribution=_attribution(prediction.cause_shares()),
         match=match,
         at_divergence=state,
+        causes=causes_by_packet(prediction.trace, prediction.causes),
     )
 
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 Column = NDArray[np.int64]
 
+_NONE_YET = -(1 << 62)  # below every sequence number
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Flow:
@@ -114,3 +116,11 @@ class Trace:
         """Yield the acknowledgments in the order of capture."""
         rows = zip(self.ack_time_ns, self.ack, self.ack_window, strict=True)
         return (Ack(int(t), int(a), int(w)) for t, a, w in rows)
+
+
+def again(trace: Trace) -> NDArray[np.bool_]:
+    """Say of each data packet whether it brings no byte that none before it brought."""
+    ends = trace.seq + trace.length
+    before = np.maximum.accumulate(np.concatenate([[_NONE_YET], ends]))[:-1]
+    sent: NDArray[np.bool_] = ends <= before
+    return sent
