@@ -47,6 +47,7 @@ from testbed.measured import MeasuredRun, attribution_of, causes_of, decisions_o
 from testbed.predicted import Predicted, Unreached, predict_or_say
 from testbed.process import Stop
 from testbed.ratio import LEAST_PAIRS
+from testbed.report.drawn import Drawn
 from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.choose import with_kernels
@@ -318,10 +319,10 @@ def _first_flow(traces: Sequence[Trace], workload: Workload) -> Trace:
     )
 
 
-def publish(folder: Path, results: Sequence[Result]) -> Path:
+def publish(folder: Path, drawn: Sequence[Drawn]) -> Path:
     """Write the page of some results into a folder; return its path."""
     path = folder / REPORT
-    write_text(path, render(results))
+    write_text(path, render(drawn))
     return path
 
 

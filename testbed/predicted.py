@@ -26,9 +26,10 @@ class Predicted:
 
     tcp_info: samples, with the keys and units of tcp_info.json.  attribution: the share
     of data packets that each rule gave their size.  causes: the rule that gave each
-    packet of the trace its size, as causes_by_packet has it.  match: with the trace it was held
-    against, None where it was held against none.  at_divergence: the model's sender,
-    kernel's names and units, as it decides on the packet where the two first differ.
+    packet of the trace its size, as causes_by_packet has it.  match: with the trace it
+    was held against, None where it was held against none.  at_divergence: the model's
+    sender, kernel's names and units, as it decides on the packet where the two first
+    differ.
     """
 
     variant: str

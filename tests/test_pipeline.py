@@ -38,6 +38,7 @@ from testbed.pipeline import (
     topologies,
 )
 from testbed.predicted import Predicted, Unreached
+from testbed.report.drawn import draw
 from testbed.report.result import Result
 from testbed.spec.experiment import Experiment, Scale
 from testbed.store import Run, load_run, load_runs
@@ -403,9 +404,9 @@ def test_a_report_repeated_has_the_same_bytes(tmp_path) -> None:
     plan = a_plan(tmp_path, FakeMachine())
     folder = record(an_experiment(), KERNELS, plan, SilentWatch())
 
-    first = publish(folder, [result_of(folder)]).read_bytes()
+    first = publish(folder, [draw(result_of(folder))]).read_bytes()
 
-    assert publish(folder, [result_of(folder)]).read_bytes() == first
+    assert publish(folder, [draw(result_of(folder))]).read_bytes() == first
     assert b"first divergence, data packet #0" in first
 
 
@@ -485,7 +486,7 @@ def test_the_page_of_what_was_not_captured_has_no_pictures(tmp_path) -> None:
         uncaptured(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()
     )
 
-    page = publish(folder, [result_of(folder)]).read_text()
+    page = publish(folder, [draw(result_of(folder))]).read_text()
 
     assert "<svg" not in page
     assert "throughput" in page

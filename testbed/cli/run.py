@@ -24,6 +24,7 @@ from testbed.pipeline import (
 )
 from testbed.process import Workers
 from testbed.progress import watching
+from testbed.report.drawn import draw
 from testbed.spec.choose import with_kernels
 from testbed.spec.experiment import Scale
 from testbed.spec.load import experiment_names, load_experiment
@@ -120,8 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
         check_names(experiment)
         machine.check(experiment)
     plan = _plan(arguments, machine)
-    results = []
-    pages = []
+    results, drawn, pages = [], [], []
     with (
         watching(Console(stderr=True)) as watch,
         Workers() as workers,
@@ -129,9 +129,10 @@ def _run(arguments: argparse.Namespace) -> int:
     ):
         for folder in folders:
             results.append(measured_result(folder, watch, workers))
-            pages.append(publish(folder, results[-1:]))
+            drawn.append(draw(results[-1]))
+            pages.append(publish(folder, drawn[-1:]))
     if len(results) > 1:
-        pages = [publish(arguments.out, results)]
+        pages = [publish(arguments.out, drawn)]
     if arguments.junit:
         write_text(arguments.junit, junit_text(results))
     if arguments.ktap:

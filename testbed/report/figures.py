@@ -1,7 +1,8 @@
 """Figures: each picture with its caption, its text alternative and its numbers.
 
 A figure's tables hold what its picture shows: all of it where that fits, otherwise what
-was true at the end of equal slices of time, and they say which. Start with figures.
+was true at the end of equal slices of time, and they say which. Start with sides_of and
+figures.
 """
 
 import math
@@ -20,6 +21,8 @@ from testbed.trace.metrics import ack_stretch, measure, tso_segs
 from testbed.trace.trace import Column, Trace
 from testbed.units import format_time
 
+#: The name of the figure that the page has a live one of.
+SEQUENCE = "sequence"
 #: Packets that a zoom shows of the busiest variant: as many as can be told apart.
 _ZOOM_PACKETS = 100
 #: A zoom is never shorter than this share of a round trip, however dense a burst is.
@@ -39,7 +42,10 @@ _SAMPLE_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A picture, and the same in words and numbers. alt: for who cannot see it."""
+    """A picture, and the same in words and numbers.
+
+    name: its ids begin with it.  alt: for who cannot see it.
+    """
 
     name: str
     title: str
@@ -49,20 +55,24 @@ class Figure:
     grids: tuple[Grid, ...]
 
 
-def figures(result: Result, prefix: str) -> tuple[Figure, ...]:
-    """Return the figures of a result. prefix: begins their names, unique on a page."""
+def sides_of(result: Result) -> tuple[Side, ...]:
+    """Return the variants of a result that are drawn: those that were captured."""
     order = [variant.name for variant in result.experiment.variants]
     drawn = [name for name in result.variants() if result.first(name).trace]
-    sides = tuple(_side(result, name, order.index(name)) for name in drawn)
+    return tuple(_side(result, name, order.index(name)) for name in drawn)
+
+
+def figures(sides: Sequence[Side]) -> tuple[Figure, ...]:
+    """Return the figures of some variants."""
     if not sides:
         return ()
     return (
-        _tso_sizes(f"{prefix}-tso-sizes", sides),
-        _tso_over_time(f"{prefix}-tso-over-time", sides),
-        _sequence(f"{prefix}-sequence", sides),
-        _sequence_zoom(f"{prefix}-zoom", sides),
-        _ack_stretch(f"{prefix}-ack-stretch", sides),
-        _sender_state(f"{prefix}-tcp-info", sides),
+        _tso_sizes("tso-sizes", sides),
+        _tso_over_time("tso-over-time", sides),
+        _sequence(SEQUENCE, sides),
+        _sequence_zoom("zoom", sides),
+        _ack_stretch("ack-stretch", sides),
+        _sender_state("tcp-info", sides),
     )
 
 
@@ -70,7 +80,11 @@ def _side(result: Result, name: str, place: int) -> Side:
     measured, predicted = result.first(name), result.predicted(name)
     assert measured.trace is not None  # noqa: S101  # others are not drawn
     side = Side(
-        name=name, place=place, trace=measured.trace, tcp_info=measured.tcp_info
+        name=name,
+        place=place,
+        trace=measured.trace,
+        tcp_info=measured.tcp_info,
+        causes=measured.causes,
     )
     if predicted is None:
         return side
@@ -79,6 +93,7 @@ def _side(result: Result, name: str, place: int) -> Side:
         name=f"{name}, model",
         trace=predicted.trace,
         tcp_info=predicted.tcp_info,
+        causes=predicted.causes,
     )
     return replace(side, model=model)
 

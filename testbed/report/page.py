@@ -1,9 +1,14 @@
-"""The report as one HTML file: no network, no script, the same bytes for the same runs.
+"""The report as one HTML file: no network, the same bytes for the same runs.
 
-Everything that is text is escaped by the template, in one place; only the pictures are
-markup, and they come from plots.py. Start with render.
+Everything that is text is escaped by the template, in one place. Markup already are
+only the pictures, which come from plots.py, and the two scripts that draw the live one:
+the charting library, and picture.js. The page names their hashes, so that a browser
+runs no other and loads nothing. Without them the page is whole, but for that one
+picture. Start with render.
 """
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +20,12 @@ from markupsafe import Markup
 from testbed.facts import MEANINGS
 from testbed.measured import MeasuredRun
 from testbed.ratio import Ratio
-from testbed.report.figures import Figure, figures
+from testbed.report.drawn import Drawn
+from testbed.report.figures import SEQUENCE, Figure
 from testbed.report.grid import Grid
 from testbed.report.kernels import flat, kernel_grids, kernel_lines
+from testbed.report.library import chart_library
+from testbed.report.live import SLICES, Live
 from testbed.report.matching import (
     attribution_grid,
     divergence_grid,
@@ -38,7 +46,9 @@ from testbed.report.meanings import (
     titled,
     unit_of,
 )
+from testbed.report.moments import Moment
 from testbed.report.numbers import NOTHING, amount, change, count, ends, listed
+from testbed.report.plots import renamed
 from testbed.report.result import Result
 from testbed.report.words import ran_on, summary, void
 from testbed.spec.codec import encode
@@ -48,7 +58,20 @@ from testbed.trace.measurement import Summary
 from testbed.units import NS_PER_S
 from testbed.verdict import Verdict
 
-_TEMPLATE = Path(__file__).with_name("page.html.j2")
+_TEMPLATE, _STYLE, _SCRIPT = (
+    Path(__file__).with_name(name)
+    for name in ("page.html.j2", "page.css", "picture.js")
+)
+#: What the live picture can do: picture.js's name of it, and the button's text.
+_CONTROLS = {
+    "previous": "previous packet",
+    "next": "next packet",
+    "in": "zoom in",
+    "out": "zoom out",
+    "earlier": "earlier",
+    "later": "later",
+    "whole": "whole time",
+}
 _STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
 _HOSTS = ("sender", "receiver")
 _KERNELS_ABREAST = 6  # beside the first, in one table; it scrolls
@@ -98,17 +121,38 @@ class Section:
     counters: Grid
     environments: tuple[tuple[str, str], ...]
     figures: tuple[tuple[Figure, Markup], ...]
+    live: Live | None
+    live_data: Markup
+    moments: tuple[Moment, ...]
     model: tuple[Grid, ...]
     unreached: tuple[str, ...]
 
 
-def render(results: Sequence[Result]) -> str:
-    """Return the page of some results. Reads the environment that their runs stored."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A script of the page. digest: of its text, SHA-256 in base64."""
+
+    text: Markup
+    digest: str
+
+
+def render(every: Sequence[Drawn]) -> str:
+    """Return the page of some results. Reads the environment that their runs stored.
+
+    Raises Unavailable where the charting library is not installed.
+    """
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = True
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    results = [each.result for each in every]
+    scripts, style = _drawing() if any(each.live for each in every) else ((), "")
     return template.render(
-        sections=[_section(at, each) for at, each in enumerate(results, start=1)],
+        sections=[_section(f"r{at}", each) for at, each in enumerate(every, start=1)],
+        scripts=scripts,
+        style=Markup(_STYLE.read_text(encoding="utf-8") + style),  # noqa: S704  # ours
+        controls=_CONTROLS,
+        sequence=SEQUENCE,
+        slices=count(SLICES),
         metrics=MEANINGS,
         unit_of=unit_of,
         definitions=_definitions(results),
@@ -120,11 +164,28 @@ def render(results: Sequence[Result]) -> str:
     )
 
 
-def _section(at: int, result: Result) -> Section:
-    drawn = figures(result, f"r{at}")
+def _drawing() -> tuple[tuple[Script, ...], str]:
+    """Return the scripts that draw the live pictures, and the library's style."""
+    library = chart_library()
+    texts = (library.script, _SCRIPT.read_text(encoding="utf-8"))
+    return tuple(map(_script, texts)), library.style
+
+
+def _script(text: str) -> Script:
+    if "</script" in text.lower():
+        raise ValueError("a script that would end before its end")
+    digest = hashlib.sha256(text.encode()).digest()
+    return Script(
+        text=Markup(text),  # noqa: S704  # an installed package's, or ours
+        digest=base64.b64encode(digest).decode(),
+    )
+
+
+def _section(anchor: str, drawn: Drawn) -> Section:
+    result = drawn.result
     firsts = [result.first(name) for name in result.variants()]
     return Section(
-        anchor=f"r{at}",
+        anchor=anchor,
         experiment=result.experiment,
         summary=summary(result),
         lines=tuple(_line(verdict) for verdict in result.verdicts),
@@ -139,8 +200,13 @@ def _section(at: int, result: Result) -> Section:
         metrics=tuple(_metrics(firsts)),
         counters=_counters(result, firsts),
         environments=tuple(_environment(each.run) for each in firsts),
-        # The pictures are the one thing on the page that is markup already.
-        figures=tuple((each, Markup(each.svg)) for each in drawn),  # noqa: S704
+        figures=tuple(
+            (each, Markup(renamed(each.svg, anchor)))  # noqa: S704  # by plots.py
+            for each in drawn.figures
+        ),
+        live=drawn.live,
+        live_data=Markup(drawn.live.text if drawn.live else ""),  # noqa: S704  # JSON
+        moments=drawn.moments,
         model=tuple(_model(result)),
         unreached=tuple(unreached(result)),
     )

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from testbed.report.numbers import count
 from testbed.trace.metrics import tso_segs
-from testbed.trace.trace import Column, Trace
+from testbed.trace.trace import Column, Trace, again
 
 Samples = NDArray[np.int64] | NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,7 +39,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM, _BETWEEN, _BESIDE = 0.9, 0.15, 0.3, 0.5, 0.6, 0.8
 _NS_PER_MS = 1e6
 #: Vermilion, navy, green, pink: 54, 29, 58 and 61 in lightness, with distinct markers,
 #: and the shade of each that stands out from it and from white.
-_STYLES = (
+STYLES = (
     ("#d55e00", "o", "#521f00"),
     ("#004488", "s", "#3fa2ff"),
     ("#009e73", "^", "#003d2b"),
@@ -54,7 +54,6 @@ _MOST_MARKS = 4000
 _MOST_BINS = 48
 _BYTES, _MANY_BYTES = 1000, 1_000_000
 _UNITS = {_BYTES: "1000 bytes", _MANY_BYTES: "million bytes"}
-_NONE_YET = -(1 << 62)  # below every sequence number
 _NO_SSTHRESH = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH: not set yet
 #: A zoom on packets shows the model's too, unless that makes it so much higher.
 _MOST_APART = 4
@@ -92,29 +91,31 @@ class Side:
     """One variant, as it is drawn.
 
     place: among the variants of its experiment, which fixes its colour.  tcp_info:
-    samples, times in us, rates in bytes/s.  model: the same, as predicted.
+    samples, times in us, rates in bytes/s.  causes: of the packets, see
+    causes_by_packet.  model: the same, as predicted.
     """
 
     name: str
     place: int
     trace: Trace
     tcp_info: Sequence[Mapping[str, int]]
+    causes: Column | None = None
     model: "Side | None" = None
 
     @property
     def colour(self) -> str:
         """The colour of this variant in every picture."""
-        return _STYLES[self.place % len(_STYLES)][0]
+        return STYLES[self.place % len(STYLES)][0]
 
     @property
     def marker(self) -> str:
         """The marker of this variant in every picture."""
-        return _STYLES[self.place % len(_STYLES)][1]
+        return STYLES[self.place % len(STYLES)][1]
 
     @property
     def shade(self) -> str:
         """The colour of what the model predicts for this variant."""
-        return _STYLES[self.place % len(_STYLES)][2]
+        return STYLES[self.place % len(STYLES)][2]
 
 
 def voices(sides: Sequence[Side]) -> tuple[Side, ...]:
@@ -326,7 +327,8 @@ def _picture(
         canvas = FigureCanvasSVG(figure)
         # savefig() would first draw everything once for nothing.
         canvas.print_svg(stream, metadata=nothing)  # type: ignore[no-untyped-call]  # none
-        out.append(_inline(stream.getvalue(), name))
+        text = stream.getvalue()
+        out.append(renamed(text[text.index("<svg") :], name))  # without its prolog
 
 
 def _height(rows: int, height: float) -> float:
@@ -348,10 +350,9 @@ def _margins(shape: tuple[int, int], height: float) -> dict[str, float]:
     }
 
 
-def _inline(text: str, name: str) -> str:
-    """Return an SVG file as an element of a page: no prolog, ids of its own."""
-    element = text[text.index("<svg") :]
-    element = re.sub(r'\bid="', f'id="{name}-', element)
+def renamed(svg: str, name: str) -> str:
+    """Return an SVG element whose ids, and what refers to them, begin with a name."""
+    element = re.sub(r'\bid="', f'id="{name}-', svg)
     return re.sub(r'(url\(|href=")#', rf"\1#{name}-", element)
 
 
@@ -431,11 +432,10 @@ def _sent(axes: Axes, side: Side, rows: Mask, unit: int, *, width: float) -> Non
     """Draw some of the data packets; those that bring no new byte in another colour."""
     trace = side.trace
     ends = trace.seq + trace.length
-    before = np.maximum.accumulate(np.concatenate([[_NONE_YET], ends]))[:-1]
-    again = ends <= before
+    resent = again(trace)
     for chosen, ink, label in (
-        (rows & ~again, side.colour, "data packet"),
-        (rows & again, _ALERT, "sent again"),
+        (rows & ~resent, side.colour, "data packet"),
+        (rows & resent, _ALERT, "sent again"),
     ):
         if chosen.any():
             x = _ms(side, trace.time_ns[chosen])
@@ -617,7 +617,7 @@ def _track(axes: Axes, side: Side, field: str, label: str, *, width: float) -> N
         color=side.colour,
         marker=side.marker,
         ms=4.5,
-        markevery=(every * side.place // len(_STYLES), every),
+        markevery=(every * side.place // len(STYLES), every),
         lw=width,
         label=f"{side.name}: {label}",
     )

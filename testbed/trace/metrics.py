@@ -101,13 +101,13 @@ def ack_stretch(trace: Trace) -> Column:
     no place in a Trace's numbers, so they do not count. When the flow's start was not
     seen, the first ACK only says where the next one starts from.
     """
-    newly = _newly_acked(trace)
+    newly = newly_acked(trace)
     return _segments(newly[newly > 0], trace.mss)
 
 
 def ack_gap(trace: Trace) -> Column:
     """Return the time between one ACK that advances (see ack_stretch) and the next."""
-    return np.diff(trace.ack_time_ns[_newly_acked(trace) > 0])
+    return np.diff(trace.ack_time_ns[newly_acked(trace) > 0])
 
 
 def send_gap(trace: Trace) -> Column:
@@ -155,7 +155,7 @@ def _highest_before(values: Column) -> Column:
     return np.maximum.accumulate(np.concatenate([[_BEFORE_ALL], values]))[:-1]
 
 
-def _newly_acked(trace: Trace) -> Column:
+def newly_acked(trace: Trace) -> Column:
     """Return how far each ACK exceeds the highest before it; 0 if it does not."""
     if trace.start_known:
         highest = np.maximum.accumulate(np.maximum(trace.ack, 0))

@@ -14,7 +14,7 @@ from report.builders import (
     trace,
 )
 
-from testbed.report.figures import Figure, figures, zoom_windows
+from testbed.report.figures import Figure, figures, sides_of, zoom_windows
 from testbed.report.result import Result
 from testbed.trace.trace import Trace
 
@@ -23,7 +23,7 @@ Figures = tuple[Figure, ...]
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Figures:
-    return figures(result(tmp_path_factory.mktemp("run")), "r1")
+    return figures(sides_of(result(tmp_path_factory.mktemp("run"))))
 
 
 def of_one(seen: Trace, folder: Path) -> Result:
@@ -102,7 +102,7 @@ def test_the_table_of_the_samples_has_the_fields_drawn(
     ],
 )
 def test_any_trace_has_its_figures(seen: Trace, tmp_path: Path) -> None:
-    assert len(figures(of_one(seen, tmp_path), "r1")) == 6
+    assert len(figures(sides_of(of_one(seen, tmp_path)))) == 6
 
 
 def test_a_zoom_is_a_round_trip_around_the_middle_byte() -> None:
@@ -148,6 +148,6 @@ def test_captions_say_what_the_model_predicts(drawn: Figures) -> None:
 
 
 def test_captions_without_a_model_say_nothing_of_one(tmp_path: Path) -> None:
-    plain = figures(of_one(steady(4, 2), tmp_path), "r1")
+    plain = figures(sides_of(of_one(steady(4, 2), tmp_path)))
 
     assert not any("dash" in each.caption for each in plain)

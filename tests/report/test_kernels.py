@@ -7,6 +7,7 @@ from builders import IDENTITY
 from report.builders import all_void, experiment, printed, result
 
 from testbed.export.contract import comparisons_json
+from testbed.report.drawn import draw
 from testbed.report.kernels import kernel_grids, kernel_lines
 from testbed.report.page import render
 from testbed.report.result import Result
@@ -119,7 +120,7 @@ def test_terminal_and_page_show_the_comparison(tmp_path: Path) -> None:
 
     shown = " ".join(printed(compared).split())
     several = " ".join(printed(compared, compared).split())
-    page = render([compared])
+    page = render([draw(compared)])
 
     for text in (shown, several, page):
         assert "the variants differ in their kernel alone" in text

@@ -19,6 +19,7 @@ from report.builders import (
 
 from testbed.claims import judge
 from testbed.predicted import Unreached
+from testbed.report.drawn import draw
 from testbed.report.page import render
 from testbed.report.result import Result
 
@@ -27,7 +28,7 @@ NOTHING_COUNTED: dict[str, dict[str, int]] = {"sender": {}, "receiver": {}}
 
 
 def page_of(*results: Result) -> Page:
-    return Page(render(results))
+    return Page(render([draw(each) for each in results]))
 
 
 def of_nothing(folder: Path) -> Result:
@@ -49,11 +50,11 @@ def page(folder: Path) -> Page:
 
 @pytest.fixture(scope="module")
 def void_page(folder: Path) -> str:
-    return render([half_void(folder)])
+    return render([draw(half_void(folder))])
 
 
 def test_the_same_results_give_the_same_bytes(void_page: str, folder: Path) -> None:
-    assert render([half_void(folder)]) == void_page
+    assert render([draw(half_void(folder))]) == void_page
 
 
 def test_the_page_refers_to_nothing_but_itself(page: Page) -> None:
@@ -149,7 +150,7 @@ def test_a_void_run_is_shown_with_its_reason_and_not_drawn(void_page: str) -> No
 
 
 def test_nothing_is_drawn_of_an_experiment_that_is_all_void(tmp_path: Path) -> None:
-    page = render([all_void(tmp_path)])
+    page = render([draw(all_void(tmp_path))])
 
     assert "void: before, repeat 1: the machine hung" in page
     assert "<svg" not in page
