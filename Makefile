@@ -17,10 +17,10 @@ check:
 	.venv/bin/mypy
 
 unit:
-	$(PYTHON) -m pytest -n auto -m "not guest"
+	$(PYTHON) -m pytest -n auto -m "not guest and not browser"
 
 system:
-	$(PYTHON) -m pytest -m guest
+	$(PYTHON) -m pytest -m "guest or browser"
 
 bench: setup
 	$(PYTHON) -m tools.bench $(ARGS)

@@ -70,6 +70,7 @@
       this.mark.className = "mark";
       this.tip = document.createElement("div");
       this.tip.className = "tip";
+      this.tip.hidden = true;
       this.tip.setAttribute("aria-hidden", "true"); // the output says the same
       this.show(0);
       this.listen();
@@ -121,7 +122,8 @@
         series: [{}, hidden, hidden],
         axes: [
           { ...axis, label: "time since connect (ms)", space: 80 },
-          { ...axis, label: "sequence (bytes)", size: 86,
+          { ...axis, label: "sequence (bytes)",
+            size: (_u, ticks) => 24 + 7 * Math.max(2, ...(ticks || []).map((each) => each.length)),
             values: (_u, ticks) => ticks.map((each) => spaced(each)) },
         ],
         cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
@@ -154,10 +156,11 @@
       this.steps(kernel.ackMs, kernel.edge, colour("--quiet"), 1);
       this.steps(kernel.ackMs, kernel.acked, colour("--ink"), 1);
       this.bars(kernel, (k) => !kernel.again.has(k), colour(`--v${place}`), 2);
-      this.bars(kernel, (k) => kernel.again.has(k), colour("--bad"), 2.5);
       if (model && this.showModel) {
-        this.bars(model, () => true, colour(`--m${place}`), 1.5, [3, 3]);
+        this.bars(model, () => true, colour(`--m${place}`), 1.5, { dashes: [3, 3] });
       }
+      // However far away, what was sent again is seen, and on top.
+      this.bars(kernel, (k) => kernel.again.has(k), colour("--bad"), 2.5, { least: 8 });
       ctx.restore();
     }
 
@@ -178,16 +181,19 @@
       this.stroke(ink, width, []);
     }
 
-    /** Draw packets, each from its first byte to its last. */
-    bars(voice, wanted, ink, width, dashes = []) {
+    /** Draw packets, each from its first byte to its last, and some pixels at least. */
+    bars(voice, wanted, ink, width, { dashes = [], least = 0 } = {}) {
       const { ctx, scales } = this.chart;
       const to = below(voice.ms, scales.x.max + Number.EPSILON * scales.x.max + 1e-9);
       ctx.beginPath();
       for (let k = below(voice.ms, scales.x.min); k < to; k++) {
         if (!wanted(k)) continue;
         const x = this.chart.valToPos(voice.ms[k], "x", true);
-        ctx.moveTo(x, this.chart.valToPos(voice.seq[k], "y", true));
-        ctx.lineTo(x, this.chart.valToPos(voice.end[k], "y", true));
+        const low = this.chart.valToPos(voice.seq[k], "y", true);
+        const high = this.chart.valToPos(voice.end[k], "y", true);
+        const more = Math.max(0, least * devicePixelRatio - (low - high)) / 2;
+        ctx.moveTo(x, low + more);
+        ctx.lineTo(x, high - more);
       }
       this.stroke(ink, width, dashes);
     }

@@ -288,7 +288,7 @@ def printed(*results: Result, width: int = 80) -> str:
 
 
 class Page(HTMLParser):
-    """A page taken apart: its ids, what it refers to, its tags, its text."""
+    """A page taken apart: its ids, what it refers to, its tags, scripts, text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -296,6 +296,7 @@ class Page(HTMLParser):
         self.references: list[str] = []
         self.tags: list[str] = []
         self.cells: list[str] = []
+        self.scripts: list[str] = []
         self._text: list[str] = []
         self.feed(text)
 
@@ -310,7 +311,8 @@ class Page(HTMLParser):
                 self.references.append((value or "")[4:-1])
 
     def handle_data(self, data: str) -> None:
-        self._text.append(data)
+        in_script = self.lasttag == "script" and self.cdata_elem is not None
+        (self.scripts if in_script else self._text).append(data)
 
     @property
     def text(self) -> str:

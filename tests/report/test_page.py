@@ -1,3 +1,7 @@
+import base64
+import hashlib
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,9 +69,43 @@ def test_ids_do_not_clash_between_pictures_and_results(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_the_page_has_no_script_and_loads_nothing(page: Page) -> None:
-    assert {"script", "link", "img", "iframe", "object"} & set(page.tags) == set()
+def test_the_page_loads_nothing(page: Page) -> None:
+    assert {"link", "img", "iframe", "object"} & set(page.tags) == set()
     assert "@import" not in page.text
+
+
+def test_the_page_runs_the_two_scripts_that_it_names_by_hash_and_no_other(
+    page: Page, void_page: str
+) -> None:
+    *data, library, ours = page.scripts
+    hashes = [
+        base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()
+        for each in (library, ours)
+    ]
+
+    assert [len(json.loads(each)["variants"]) for each in data] == [2, 2]
+    assert "(MIT Licensed)" in library
+    assert re.findall(r"'sha256-([^']*)'", void_page) == hashes
+    assert "content=\"default-src 'none'; " in void_page
+
+
+def test_a_page_without_packets_has_no_script(tmp_path: Path) -> None:
+    page = page_of(of_nothing(tmp_path))
+
+    assert page.scripts == []
+    assert "button" not in page.tags
+
+
+def test_the_live_picture_has_its_variants_and_controls(void_page: str) -> None:
+    assert "<select><option>before</option></select>" in void_page
+    assert void_page.count('<button type="button" data-do=') == 7
+    assert "Every packet and ACK is drawn." in void_page
+
+
+def test_moments_are_on_the_page_and_lead_to_the_picture(page: Page) -> None:
+    assert "after: kernel and model part at data packet #0" in page.text
+    assert "before: the ACK that acknowledges most: 2 segments" in page.text
+    assert page.text.count("show in the picture") == 14
 
 
 def test_every_picture_has_a_text_alternative(void_page: str) -> None:
@@ -127,7 +165,7 @@ def test_a_hostile_question_stays_text(tmp_path: Path) -> None:
 
     page = page_of(asked)
 
-    assert "script" not in page.tags
+    assert "alert('x')" not in page.scripts
     assert HOSTILE in page.text
 
 
