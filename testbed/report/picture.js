@@ -8,6 +8,7 @@
   const NEAR = 40; // CSS pixels between the pointer and the packet that it means
   const NS_PER_MS = 1e6;
   const HEIGHT = 380;
+  const MOST_APART = 4; // as plots.py has it for its zoom
 
   const colour = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -87,22 +88,18 @@
       this.whole = Math.max(
         1e-3, ...voices.flatMap((each) => [last(each.ms), last(each.ackMs)]),
       );
+      this.window = { min: 0, max: this.whole };
       this.build();
       this.say("");
     }
 
     build() {
       if (this.chart) this.chart.destroy();
-      // The ends have no value: they only let the axis begin at 0 and hold all ACKs.
-      const padded = (column, ends) => [ends[0], ...column, ends[1]];
-      const { ms, seq, end } = this.kernel;
-      this.chart = new uPlot(
-        this.options(),
-        [padded(ms, [0, this.whole]), padded(seq, [null, null]), padded(end, [null, null])],
-        this.plot,
-      );
+      // uPlot has the times only: what is drawn at them, and how high, is said here.
+      const times = [0, ...this.kernel.ms, this.whole];
+      this.chart = new uPlot(this.options(), [times, times.map(() => null)], this.plot);
       this.chart.over.append(this.mark, this.tip);
-      this.place();
+      this.see(this.window.min, this.window.max);
     }
 
     options() {
@@ -117,20 +114,25 @@
         legend: { show: false },
         scales: {
           x: { time: false, range: (_u, low, high) => [low, high] },
-          y: { range: (_u, low, high) => this.heights(low, high) },
+          y: { auto: false, range: (_u, low, high) => [low, high] },
         },
-        series: [{}, hidden, hidden],
+        series: [{}, hidden],
         axes: [
           { ...axis, label: "time since connect (ms)", space: 80 },
           { ...axis, label: "sequence (bytes)",
             size: (_u, ticks) => 24 + 7 * Math.max(2, ...(ticks || []).map((each) => each.length)),
             values: (_u, ticks) => ticks.map((each) => spaced(each)) },
         ],
-        cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
+        cursor: {
+          y: false,
+          points: { show: false },
+          drag: { x: true, y: false, setScale: false },
+          bind: { dblclick: () => () => this.act("whole") },
+        },
         hooks: {
           draw: [() => this.draw()],
           setCursor: [(u) => this.hover(u)],
-          setScale: [(u, key) => key === "x" && this.moved(u)],
+          setSelect: [(u) => this.selected(u)],
         },
       };
     }
@@ -139,8 +141,22 @@
       return Math.max(240, this.plot.clientWidth);
     }
 
-    heights(low, high) {
-      if (low == null || high == null) return [0, 1];
+    /** Return the lowest and the highest byte to show of a time: that of its packets,
+     * and of its ACKs where those are not so far off that packets would be specks. */
+    heights(from, to) {
+      const { ms, seq, end, ackMs, acked } = this.kernel;
+      const inside = (times) => [below(times, from), below(times, to + 1e-9)];
+      const span = (columns) => {
+        const every = columns.flat();
+        return every.reduce(([low, high], at) => [Math.min(low, at), Math.max(high, at)],
+          [Infinity, -Infinity]);
+      };
+      const packets = span([seq.slice(...inside(ms)), end.slice(...inside(ms))]);
+      const acks = span([acked.slice(...inside(ackMs))]);
+      const both = [Math.min(packets[0], acks[0]), Math.max(packets[1], acks[1])];
+      const far = both[1] - both[0] > MOST_APART * (packets[1] - packets[0]);
+      const [low, high] = packets[0] <= packets[1] && far ? packets : both;
+      if (low > high) return [0, 1];
       const room = Math.max(1, (high - low) * 0.06);
       return [low - room, high + room];
     }
@@ -269,7 +285,7 @@
       const { ms } = this.kernel;
       if (!ms.length) return;
       this.chosen = Math.max(0, Math.min(ms.length - 1, k));
-      const { min, max } = this.chart.scales.x;
+      const { min, max } = this.window;
       const at = ms[this.chosen];
       if (at < min || at > max) this.see(at - (max - min) / 2, at + (max - min) / 2);
       this.say(this.told(this.kernel, this.chosen));
@@ -277,7 +293,7 @@
     }
 
     step(by) {
-      const { min } = this.chart.scales.x;
+      const { min } = this.window;
       const first = below(this.kernel.ms, min);
       this.choose(this.chosen === null ? first : this.chosen + by);
     }
@@ -298,11 +314,28 @@
     see(from, to) {
       const length = Math.min(this.whole, Math.max(1e-4, to - from));
       const begin = Math.max(0, Math.min(from, this.whole - length));
-      this.chart.setScale("x", { min: begin, max: begin + length });
+      const end = begin + length;
+      const [low, high] = this.heights(begin, end);
+      this.window = { min: begin, max: end };
+      this.chart.setScale("x", { min: begin, max: end }); // both are drawn later, at once
+      this.chart.setScale("y", { min: low, max: high });
+      this.root.dataset.from = begin;
+      this.root.dataset.to = end;
+      this.root.querySelector(".range").textContent =
+        `${shownMs(begin)} to ${shownMs(end)} ms of ${shownMs(this.whole)} ms`;
+      requestAnimationFrame(() => this.place());
+    }
+
+    /** Show what was dragged over. */
+    selected(u) {
+      const { left, width } = u.select;
+      if (!width) return;
+      u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+      this.see(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
     }
 
     zoom(by) {
-      const { min, max } = this.chart.scales.x;
+      const { min, max } = this.window;
       const at = this.chosen === null ? (min + max) / 2 : this.kernel.ms[this.chosen];
       const middle = at >= min && at <= max ? at : (min + max) / 2;
       const length = (max - min) * by;
@@ -310,17 +343,8 @@
     }
 
     pan(by) {
-      const { min, max } = this.chart.scales.x;
+      const { min, max } = this.window;
       this.see(min + (max - min) * by, max + (max - min) * by);
-    }
-
-    moved(u) {
-      const { min, max } = u.scales.x;
-      this.root.dataset.from = min;
-      this.root.dataset.to = max;
-      this.root.querySelector(".range").textContent =
-        `${shownMs(min)} to ${shownMs(max)} ms of ${shownMs(this.whole)} ms`;
-      requestAnimationFrame(() => this.place());
     }
 
     act(name) {
@@ -365,22 +389,24 @@
         }
       }).observe(this.plot);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-        const { min, max } = this.chart.scales.x;
         this.build();
-        this.see(min, max);
       });
     }
 
-    /** Show a moment: a variant, a time in ns, the row of a packet. */
-    go(variant, from, to, row) {
+    /** Show a moment: a variant, a time in ns, the row of a packet, what it is. */
+    go({ variant, begin, end, packet, title }) {
       const place = this.data.variants.findIndex((each) => each.name === variant);
       if (this.select.selectedIndex !== place) {
         this.select.selectedIndex = place;
         this.show(place);
       }
-      const room = Math.max(1000, (to - from) * 0.1);
-      this.see((from - room) / NS_PER_MS, (to + room) / NS_PER_MS);
-      this.choose(below(this.kernel.row, row));
+      const room = Math.max(1000, (end - begin) * 0.1);
+      this.see((begin - room) / NS_PER_MS, (end + room) / NS_PER_MS);
+      const k = below(this.kernel.row, Number(packet));
+      this.chosen = null;
+      if (this.kernel.ms[k] >= this.window.min) this.choose(k);
+      else this.say(title); // an ACK, long after the last packet
+      this.place();
       this.root.scrollIntoView({ block: "start" });
       this.plot.focus({ preventScroll: true });
     }
@@ -394,10 +420,11 @@
       root.closest("section").classList.add("drawn"); // hides the plain picture
     }
     for (const button of document.querySelectorAll("button[data-jump]")) {
-      const { jump, variant, begin, end, packet } = button.dataset;
+      const { jump, variant, title, packet } = button.dataset;
+      const [begin, end] = [Number(button.dataset.begin), Number(button.dataset.end)];
       button.hidden = false;
       button.addEventListener("click", () =>
-        pictures.get(jump).go(variant, Number(begin), Number(end), Number(packet)));
+        pictures.get(jump).go({ variant, begin, end, packet, title }));
     }
     addEventListener("beforeprint", () => {
       for (const each of document.querySelectorAll("details.moment")) each.open = true;
