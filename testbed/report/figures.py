@@ -31,6 +31,7 @@ _LEAST_ZOOM_NS = 1000  # an axis needs some length, even if nothing happened
 _MOST_SLICES = 24
 _MOST_ROWS = 250
 _NS_PER_US = 1000
+_STATISTICS = ("mean", "p50", "p90", "p99", "max")
 _SAMPLE_FIELDS = (
     ("snd_cwnd", "cwnd", "segments", 1),
     ("snd_ssthresh", "ssthresh", "segments", 1),
@@ -44,7 +45,7 @@ _SAMPLE_FIELDS = (
 class Figure:
     """A picture, and the same in words and numbers.
 
-    name: its ids begin with it.  alt: for who cannot see it.
+    name: its ids begin with it.  alt: for who cannot see it.  numbers: beside it.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Figure:
     alt: str
     caption: str
     grids: tuple[Grid, ...]
+    numbers: Grid | None = None
 
 
 def sides_of(result: Result) -> tuple[Side, ...]:
@@ -153,9 +155,27 @@ def _distribution(
         + "; ".join(quantiles),
         caption=f"{quantity.capitalize()} per {event}, seen at the sender. Left: how "
         f"many {event}s of each size, on a logarithmic scale. Right: the share of all "
-        f"{event}s that is at or below a size.{_dashes(sides)} "
-        f"{'; '.join(quantiles)}.",
+        f"{event}s that is at or below a size.{_dashes(sides)}",
         grids=(_distribution_grid(samples, event, quantity),),
+        numbers=_numbers_grid(samples, event, quantity),
+    )
+
+
+def _numbers_grid(
+    samples: Sequence[tuple[Side, Column]], event: str, quantity: str
+) -> Grid:
+    summaries = ((side.name, _summary(values, "")) for side, values in samples)
+    return Grid(
+        title=f"{quantity} per {event}",
+        head=("", f"n ({event}s)", *_STATISTICS),
+        rows=tuple(
+            (
+                name,
+                count(each.n),
+                *(amount(getattr(each, of), "") for of in _STATISTICS),
+            )
+            for name, each in summaries
+        ),
     )
 
 
@@ -190,7 +210,7 @@ def _tso_over_time(name: str, sides: Sequence[Side]) -> Figure:
         svg=plots.tso_over_time(name, sides),
         alt="Segments in each packet against the time it was sent. " + "; ".join(told),
         caption="Each mark is one packet handed to the device, as high as the segments "
-        f"in it{_dash(sides)}. {'; '.join(told)}.",
+        f"in it{_dash(sides)}. Its numbers are those of TSO packet sizes, above.",
         grids=tuple(_sizes_grid(each, _step(sides)) for each in plots.voices(sides)),
     )
 
@@ -375,8 +395,7 @@ def _quantiles(values: Column, event: str) -> str:
     found = _summary(values, "segments")
     if not found.n:
         return "n = 0"
-    statistics = ("mean", "p50", "p90", "p99", "max")
-    shown = (f"{name} {amount(getattr(found, name), '')}" for name in statistics)
+    shown = (f"{name} {amount(getattr(found, name), '')}" for name in _STATISTICS)
     return f"n = {count(found.n)} {event}s, {', '.join(shown)}"
 
 

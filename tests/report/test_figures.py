@@ -33,11 +33,16 @@ def of_one(seen: Trace, folder: Path) -> Result:
     return Result(experiment=of, runs=(one,), verdicts=())
 
 
-def test_the_caption_has_n_and_quantiles(drawn: Figures) -> None:
-    sizes = drawn[0]
+def test_beside_a_distribution_stand_n_and_quantiles_of_kernel_and_model(
+    drawn: Figures,
+) -> None:
+    numbers = drawn[0].numbers
 
-    assert "before: n = 50 packets, mean 2, p50 2, p90 2, p99 2, max 2" in sizes.caption
-    assert "after: n = 10 packets, mean 10, p50 10" in sizes.caption
+    assert numbers is not None
+    assert numbers.head == ("", "n (packets)", "mean", "p50", "p90", "p99", "max")
+    assert numbers.rows[0] == ("before", "50", "2", "2", "2", "2", "2")
+    assert numbers.rows[3] == ("after, model", "20", "5", "5", "5", "5", "5")
+    assert "before: n = 50 packets, mean 2, p50 2" in drawn[0].alt
 
 
 def test_the_table_of_a_distribution_has_its_every_bar(
@@ -142,9 +147,9 @@ def test_samples_are_counted(drawn: Figures) -> None:
 
 
 def test_captions_say_what_the_model_predicts(drawn: Figures) -> None:
-    assert all("after, model: " in each.caption for each in drawn)
+    assert all("after, model: " in each.alt for each in drawn)
     assert all("dash" in each.caption for each in drawn)
-    assert "after, model: n = 20 packets, mean 5" in drawn[0].caption
+    assert "after, model: n = 8, at the end cwnd 17" in drawn[5].caption
 
 
 def test_captions_without_a_model_say_nothing_of_one(tmp_path: Path) -> None:

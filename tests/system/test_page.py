@@ -22,6 +22,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
+from testbed.report.numbers import amount, count
+
 pytestmark = pytest.mark.browser
 
 STORED = Path(__file__).parents[2] / "captures/reference/stored-format-1"
@@ -43,6 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(folder: Path) -> dict[str, Any]:
     """Return what report --json says of the run; the page is written then, too."""
+    return report_json(folder)
+
+
+def report_json(folder: Path) -> dict[str, Any]:
     argv = (sys.executable, "-m", "testbed", "report", str(folder), "--json")
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr  # a tenth of the bytes: no claim holds
@@ -104,6 +110,19 @@ def press(page: Browser, name: str) -> None:
 
 def said(page: Browser) -> str:
     return str(live(page).find_element(By.TAG_NAME, "output").text).replace("\xa0", " ")
+
+
+def test_another_process_writes_the_same_bytes(
+    folder: Path, told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told["runs"]
+    first = (folder / "report.html").read_bytes()
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+
+    again = report_json(folder)
+
+    assert again == told
+    assert (folder / "report.html").read_bytes() == first
 
 
 def test_it_loads_without_an_error_and_asks_the_network_for_nothing(
@@ -227,10 +246,24 @@ def test_hiding_the_model_changes_the_picture(page: Browser) -> None:
     assert page.execute_script(pixels, canvas) != with_model
 
 
+def row_of(page: Browser, caption: str, variant: str) -> list[str]:
+    """Return the cells of the first row of a variant in the table of that caption."""
+    row = f"//table[caption='{caption}']//tr[th='{variant}'][1]"
+    return [each.text for each in page.find_elements(By.XPATH, f"{row}/td")]
+
+
+def told_of(metric: dict[str, Any]) -> list[str]:
+    unit = metric["unit"]
+    figures = [
+        amount(metric[name], unit) for name in ("mean", "p50", "p90", "p99", "max")
+    ]
+    return [count(metric["n"]), *figures]
+
+
 def test_the_numbers_on_the_page_are_the_runs(
     page: Browser, told: dict[str, Any]
 ) -> None:
-    text = page.find_element(By.TAG_NAME, "main").text.replace("\xa0", " ")
+    text = page.find_element(By.TAG_NAME, "main").text
     cells = {
         each.text for each in page.find_elements(By.CSS_SELECTOR, ".claims td.number")
     }
@@ -245,7 +278,10 @@ def test_the_numbers_on_the_page_are_the_runs(
                 assert shown <= cells
     for run in told["runs"]:
         assert run["kernel"]["build_id"] in text
-        assert f"n = {run['metrics']['tso_segs']['n']} packets" in text
+        shown = row_of(page, "segments per packet", run["variant"])
+        assert shown == told_of(run["metrics"]["tso_segs"])
+        shown = row_of(page, "tso_size", run["variant"])
+        assert shown == told_of(run["metrics"]["tso_size"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
