@@ -200,7 +200,7 @@
     /** Draw packets, each from its first byte to its last, and some pixels at least. */
     bars(voice, wanted, ink, width, { dashes = [], least = 0 } = {}) {
       const { ctx, scales } = this.chart;
-      const to = below(voice.ms, scales.x.max + Number.EPSILON * scales.x.max + 1e-9);
+      const to = below(voice.ms, scales.x.max + 1e-9);
       ctx.beginPath();
       for (let k = below(voice.ms, scales.x.min); k < to; k++) {
         if (!wanted(k)) continue;
