@@ -42,6 +42,7 @@ from testbed.kernels.resolve import resolve
 from testbed.lab_job import lab_error, lab_job, prepare_lab
 from testbed.machine.host import HostMachine
 from testbed.machine.machine import Job, Machine, Outcome
+from testbed.machine.qemu import QemuCountingMachine, QemuMachine
 from testbed.machine.uml import UmlMachine, UmlRealMachine
 from testbed.measured import MeasuredRun, attribution_of, causes_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
@@ -53,7 +54,7 @@ from testbed.report.result import Result
 from testbed.spec.choose import with_kernels
 from testbed.spec.codec import encode
 from testbed.spec.experiment import Experiment
-from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
+from testbed.spec.kernel import HOST_KERNEL, Arch, BuiltKernel
 from testbed.spec.workload import PORT, Workload
 from testbed.store import (
     FORMAT,
@@ -74,7 +75,14 @@ from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Column, Trace
 
 MACHINES: Mapping[str, Machine] = {
-    each.name: each for each in (UmlMachine(), UmlRealMachine(), HostMachine())
+    each.name: each
+    for each in (
+        UmlMachine(),
+        UmlRealMachine(),
+        QemuMachine(),
+        QemuCountingMachine(),
+        HostMachine(),
+    )
 }
 #: How often each variant is run unless the user says, by clock. Virtual time gives the
 #: same again; in real time a ratio needs some repeats before it has an interval.
@@ -202,10 +210,15 @@ def check_names(experiment: Experiment) -> None:
             )
 
 
-def build_kernels(experiment: Experiment, watch: Watch) -> dict[str, BuiltKernel]:
-    """Return the kernels an experiment needs, built first if need be."""
+def build_kernels(
+    experiment: Experiment, watch: Watch, arch: Arch = Arch.UM
+) -> dict[str, BuiltKernel]:
+    """Return the kernels an experiment needs, built first if need be.
+
+    arch: of the machine that is to boot them.
+    """
     names = dict.fromkeys(each.kernel for each in experiment.variants)
-    return {name: resolve(name, partial(watch.kernel, name)) for name in names}
+    return {name: resolve(name, partial(watch.kernel, name), arch) for name in names}
 
 
 def measured_runs(folder: Path) -> Iterator[MeasuredRun]:

@@ -123,10 +123,13 @@ def install(
 def using(kernels: Iterable[BuiltKernel]) -> Iterator[None]:
     """Keep kernels from being removed while the block lasts.
 
-    Raises Unavailable when one has been already.
+    Those that are not in the cache (a host's own, a distribution's) are not touched.
+    Raises Unavailable when one has been removed already.
     """
     with contextlib.ExitStack() as held:
         for kernel in kernels:
+            if kernels_dir() not in kernel.image.parents:
+                continue
             note = kernel.image.parent / "used"
             try:
                 mark_used(kernel)

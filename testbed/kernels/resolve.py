@@ -11,11 +11,12 @@ from pathlib import Path
 from testbed.errors import BuildError, SpecError, Unavailable
 from testbed.kernels import cache
 from testbed.kernels.build import ensure
+from testbed.kernels.distribution import distribution_kernel
 from testbed.kernels.progress import Progress
 from testbed.kernels.registry import load_kernels
 from testbed.kernels.running import running_kernel
 from testbed.kernels.sources import find_source
-from testbed.spec.kernel import HOST_KERNEL, Arch, BuiltKernel, Kernel
+from testbed.spec.kernel import HOST_KERNEL, Arch, BuiltKernel, Kernel, is_image
 
 
 def resolve(
@@ -25,10 +26,13 @@ def resolve(
 
     Where a registered kernel's package is not there, the newest kernel built under its
     name serves (`kernel build 6.12 --source ...`). "host" is the one that runs this
-    program. Raises SpecError for an unknown name, and what ensure() raises.
+    program; a path is a bzImage as it is. Raises SpecError for an unknown name, and
+    what ensure() raises.
     """
     if name == HOST_KERNEL:
         return running_kernel()
+    if is_image(name):
+        return distribution_kernel(Path(name))
     registered = load_kernels(arch)
     built = cache.newest(name, arch)
     if name not in registered:

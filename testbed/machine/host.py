@@ -9,7 +9,6 @@ be seen outside are the hosts' network namespaces, by names that bear the run's 
 Read first: HostMachine.run, cell_argv.
 """
 
-import json
 import os
 import sys
 import time
@@ -19,21 +18,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from testbed.errors import InfrastructureError, MachineLost, Unavailable
-from testbed.files import write_whole
 from testbed.held import Kind, Record, Thing, mount_points
 from testbed.machine.cell import TEMPORARY
-from testbed.machine.leftovers import Left, compare, processes_of, take_snapshot
+from testbed.machine.leftovers import compare, processes_of, take_snapshot
 from testbed.machine.machine import (
     LAB_PATH,
     LAB_PROGRAMS,
     Job,
     Outcome,
+    add_to_environment,
     programs_of,
 )
 from testbed.machine.needs import missing, needs_of, remedy
 from testbed.process import Finished, Stop, missing_programs, run, stream
 from testbed.spec.experiment import Experiment, Variant
-from testbed.spec.kernel import HOST_KERNEL, BuiltKernel
+from testbed.spec.kernel import HOST_KERNEL, Arch, BuiltKernel
 from testbed.spec.names import HOSTS, NAMESPACES, RUN_VARIABLE, namespace_name
 from testbed.user import filing_as_root, is_root
 
@@ -56,6 +55,7 @@ class HostMachine:
 
     name = "host"
     clock = "real"
+    arch = Arch.X86_64
 
     def check(self, experiment: Experiment) -> None:
         """Try on this kernel what the variants need of it. See Machine.check."""
@@ -100,7 +100,8 @@ class HostMachine:
             )
             wall_ns = time.monotonic_ns() - began
         left = compare(before, take_snapshot(), job.held.run_id)
-        _note(job.folder / "environment.json", left)
+        told = {"left": left.ours, "changed_by_others": left.others}
+        add_to_environment(job.folder, told)
         _require_nothing((*processes_of(job.held.run_id), *left.ours))
         if ended.timed_out or ended.status < 0:
             raise MachineLost(_obituary(job, ended, tuple(tail)))
@@ -227,18 +228,6 @@ def _given_back(folder: Path) -> Iterator[None]:
         owner = folder.stat()
         whose = f"{owner.st_uid}:{owner.st_gid}"
         run(("chown", "-R", "-h", whose, str(folder)), timeout_s=_TIMEOUT_S)
-
-
-def _note(environment: Path, left: Left) -> None:
-    """Add to what the run ran on how the host was left; a failed lab wrote none."""
-    if environment.is_file():
-        told: Mapping[str, object] = {
-            **json.loads(environment.read_text()),
-            "left": left.ours,
-            "changed_by_others": left.others,
-        }
-        text = json.dumps(told, indent=1, sort_keys=True) + "\n"
-        write_whole(environment, text.encode())
 
 
 def _require_nothing(left: Sequence[str]) -> None:

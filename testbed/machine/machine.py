@@ -1,15 +1,17 @@
 """What every machine is: a kernel that runs one command, and says how it went."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from testbed.files import write_whole
 from testbed.held import Record
 from testbed.process import Stop
 from testbed.spec.drivers import DRIVERS
 from testbed.spec.experiment import Experiment, Variant
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.kernel import Arch, BuiltKernel
 
 #: What the lab runs on any machine -> the package it comes in, and where it looks.
 LAB_PROGRAMS = {
@@ -61,11 +63,20 @@ def programs_of(variants: Sequence[Variant]) -> dict[str, str]:
     return {name: each for one in drivers for name, each in DRIVERS[one].items()}
 
 
+def add_to_environment(folder: Path, told: Mapping[str, object]) -> None:
+    """Add to the environment.json in a job's folder; a lab that failed wrote none."""
+    path = folder / "environment.json"
+    if path.is_file():
+        whole = {**json.loads(path.read_text()), **told}
+        write_whole(path, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
+
+
 class Machine(Protocol):
-    """A way to run a kernel. clock: "virtual" or "real"."""
+    """A way to run a kernel. clock: "virtual" or "real".  arch: of kernels it boots."""
 
     name: str
     clock: str
+    arch: Arch
 
     def check(self, experiment: Experiment) -> None:
         """Raise Unavailable, with a remedy, for what it needs and is not here.

@@ -8,6 +8,11 @@ from pathlib import Path
 HOST_KERNEL = "host"
 
 
+def is_image(name: str) -> bool:
+    """Tell whether a kernel is named by the file of its image: a path, not a name."""
+    return name.startswith(("/", "./", "../", "~/"))
+
+
 class Arch(enum.Enum):
     """What a kernel is built for: the value is kbuild's ARCH."""
 
