@@ -32,6 +32,7 @@ _NOTES = {"netperf": "Debian has netperf in non-free, which /etc/apt has to list
 _ANSWER = ".answer"
 _ANSWER_WORDS = 2
 _TAIL = 15
+_PANIC = "Kernel panic"
 #: RB_POWER_OFF, linux/reboot.h; UML has no /proc/sysrq-trigger to ask.
 _POWER_OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"
 
@@ -129,7 +130,8 @@ def boot(
     tail: deque[str] = deque(maxlen=_TAIL)
 
     def take(line: str) -> None:
-        tail.append(line)
+        if not (tail and _PANIC in tail[-1]):  # what follows is a list of addresses
+            tail.append(line)
         on_line(line)
 
     began = time.monotonic_ns()
@@ -165,7 +167,7 @@ def _obituary(
     release = kernel.identity.release
     if ended.timed_out:
         how = f"did not end within {job.deadline_s:g} s and was killed"
-    elif any("Kernel panic" in line for line in tail):
+    elif any(_PANIC in line for line in tail):
         how = "panicked"
     else:
         how = f"ended without an answer (exit status {ended.status})"

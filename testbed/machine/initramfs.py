@@ -24,11 +24,11 @@ _ROOT = "/host"
 _ALIGNED = 4
 
 
-def initramfs(modules: Path, busybox: bytes, mount: str, first: Sequence[str]) -> bytes:
+def initramfs(modules: Path, busybox: bytes, root: str, first: Sequence[str]) -> bytes:
     """Return the archive, not compressed.
 
-    modules: their folder, /lib/modules/RELEASE.  busybox: the program, static.  mount:
-    the 9p options of the host's root.  first: the command to become there.
+    modules: their folder, /lib/modules/RELEASE.  busybox: the program, static.  root:
+    what mounts the host's root, but for where.  first: the command to become there.
     """
     files: dict[str, bytes | None] = dict.fromkeys(("bin", "modules", "dev", _ROOT[1:]))
     files["bin/busybox"] = busybox
@@ -36,16 +36,16 @@ def initramfs(modules: Path, busybox: bytes, mount: str, first: Sequence[str]) -
     for path in load_order(modules, MODULES):
         names.append(f"modules/{module_name(path.name)}.ko")
         files[names[-1]] = unpacked(path)
-    files["init"] = _init(names, mount, first).encode()
+    files["init"] = _init(names, root, first).encode()
     return pack(files)
 
 
-def _init(modules: Sequence[str], mount: str, first: Sequence[str]) -> str:
+def _init(modules: Sequence[str], root: str, first: Sequence[str]) -> str:
     lines = (
         "#!/bin/busybox sh",
         "set -e",
         *(f"/bin/busybox insmod /{name}" for name in modules),
-        f"/bin/busybox mount -t 9p -o {mount} {_ROOT}",
+        f"/bin/busybox {root} {_ROOT}",
         f"exec /bin/busybox switch_root {_ROOT} {shlex.join(first)}",
     )
     return "\n".join(lines) + "\n"

@@ -242,7 +242,6 @@ def _lend(tag: str, folder: Path, more: str) -> tuple[str, ...]:
 def _pack_initramfs(kernel: BuiltKernel, folder: Path) -> Path:
     busybox = Path(shutil.which("busybox", path=LAB_PATH) or "").read_bytes()
     path = folder / "initramfs"
-    path.write_bytes(
-        initramfs(modules_of(kernel), busybox, _ROOT_OPTIONS, first_command())
-    )
+    root = f"mount -t 9p -o {_ROOT_OPTIONS} {_ROOT_TAG}"
+    path.write_bytes(initramfs(modules_of(kernel), busybox, root, first_command()))
     return path
