@@ -152,7 +152,8 @@ def recorded(
     In virtual time the next one is recorded while the caller measures this one. What
     the block raises ends it; then what had not ended is void.
     """
-    kernels = [build_kernels(each, watch) for each in experiments]
+    arch = plan.machine.arch
+    kernels = [build_kernels(each, watch, arch) for each in experiments]
     stop = Stop()
 
     def record_one(place: int) -> Path:

@@ -23,6 +23,7 @@ LAYERS = (
     {"machine", "lab", "claims"},
     {"report", "lab_job"},
     {"pipeline", "export", "inspected", "progress", "clean"},
+    {"choosing"},
     {"cli"},
     {"__main__"},
 )

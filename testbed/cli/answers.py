@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
+from testbed.choosing import Refusal
 from testbed.export.contract import results_json
 from testbed.report.result import Result
-from testbed.report.table import verdict_table
+from testbed.report.table import machines_table, verdict_table
 from testbed.verdict import VerdictKind
 
 _TABLE_WIDTH = 80
+_MACHINES_WIDTH = 100
 
 
 def show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> None:
@@ -23,6 +26,39 @@ def show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> 
     # Below this a table would crop digits; a narrow terminal wraps lines instead.
     console.width = max(console.width, _TABLE_WIDTH)
     console.print(verdict_table(results))
+    for page in pages:
+        console.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def show_machines(
+    results: Sequence[Result],
+    refusals: Sequence[Refusal],
+    pages: Sequence[Path],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what machines measured side by side, and which could not, and why."""
+    if as_json:
+        refused = [
+            {
+                "machine": each.machine,
+                "experiment": each.experiment,
+                "what": each.error.what,
+                "remedy": each.error.remedy,
+            }
+            for each in refusals
+        ]
+        told = {**results_json(results), "refused": refused}
+        print(json.dumps(told, indent=1, allow_nan=False))
+        return
+    console = Console()
+    console.width = max(console.width, _MACHINES_WIDTH)
+    for name in dict.fromkeys(result.experiment.name for result in results):
+        own = [result for result in results if result.experiment.name == name]
+        console.print(machines_table(own))
+    for each in refusals:
+        told_why = Text(f"{each.experiment}: machine {each.machine} cannot: ")
+        console.print(told_why.append(str(each.error)), soft_wrap=True)
     for page in pages:
         console.print(f"report: {page}", highlight=False, soft_wrap=True)
 

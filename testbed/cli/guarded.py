@@ -54,7 +54,7 @@ def guarded(arguments: argparse.Namespace) -> int:
 
 
 def _takes_root(arguments: argparse.Namespace) -> bool:
-    on_host = getattr(arguments, "machine", "") == "host"  # HostMachine.name
+    on_host = "host" in (getattr(arguments, "machines", None) or ())  # HostMachine.name
     return on_host or getattr(arguments, "takes_root", False)
 
 

@@ -3,12 +3,16 @@
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from rich.console import Console
 
-from testbed.cli.answers import exit_code, show
+from testbed.choosing import AUTO, Choice, Refusal, choose, ready
+from testbed.cli.answers import exit_code, show, show_machines
 from testbed.cli.options import add_settings
+from testbed.errors import PlacedError, Unavailable
 from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
 from testbed.machine.machine import Machine
@@ -18,15 +22,15 @@ from testbed.pipeline import (
     Plan,
     check_names,
     measured_result,
-    on_machine,
     publish,
     recorded,
 )
 from testbed.process import Workers
 from testbed.progress import watching
-from testbed.report.drawn import draw
+from testbed.report.drawn import Drawn, draw
+from testbed.report.result import Result
 from testbed.spec.choose import with_kernels
-from testbed.spec.experiment import Scale
+from testbed.spec.experiment import Experiment, Scale
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.store import write_text
 
@@ -41,9 +45,11 @@ def add_run(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--machine",
-        choices=MACHINES,
-        default="uml",
-        help="uml: virtual time (default); uml-real: real time, for CPU and rates",
+        dest="machines",
+        action="append",
+        choices=(*MACHINES, AUTO),
+        help="uml: virtual time (default); uml-real, qemu, host: real time, for CPU "
+        "and rates; auto: the best that can do it. Several are shown side by side",
     )
     run.add_argument(
         "--kernel",
@@ -103,34 +109,10 @@ def _seed(text: str) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    names = arguments.experiments or experiment_names()
-    scale = Scale.FULL if arguments.full else Scale.QUICK
-    machine = MACHINES[arguments.machine]
-    experiments = [
-        on_machine(
-            with_kernels(
-                load_experiment(name, arguments.settings, scale, machine.clock),
-                arguments.kernels,
-            ),
-            machine,
-            chosen=bool(arguments.kernels),
-        )
-        for name in names
-    ]
-    for experiment in experiments:
-        check_names(experiment)
-        machine.check(experiment)
-    plan = _plan(arguments, machine)
-    results, drawn, pages = [], [], []
-    with (
-        watching(Console(stderr=True)) as watch,
-        Workers() as workers,
-        recorded(experiments, plan, watch) as folders,
-    ):
-        for folder in folders:
-            results.append(measured_result(folder, watch, workers))
-            drawn.append(draw(results[-1]))
-            pages.append(publish(folder, drawn[-1:]))
+    choices, refusals = _choices(arguments)
+    if _is_side_by_side(arguments):
+        return _show_machines(arguments, choices, refusals)
+    results, drawn, pages = _results(arguments, choices)
     if len(results) > 1:
         pages = [publish(arguments.out, drawn)]
     if arguments.junit:
@@ -140,6 +122,98 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         show(results, pages, as_json=arguments.json)
     return kselftest_code(results) if arguments.kselftest else exit_code(results)
+
+
+def _is_side_by_side(arguments: argparse.Namespace) -> bool:
+    several = len(set(arguments.machines or ())) > 1
+    if several and (arguments.ktap or arguments.kselftest or arguments.junit):
+        raise PlacedError(
+            "--machine: several are for people and --json; give KTAP, JUnit and "
+            "kselftest one machine"
+        )
+    return several
+
+
+def _choices(
+    arguments: argparse.Namespace,
+) -> tuple[Sequence[Choice], Sequence[Refusal]]:
+    """Return what is to run where; with several machines, also what cannot.
+
+    Raises Unavailable where nothing can run, or the only machine asked for cannot.
+    """
+    machines = dict.fromkeys(arguments.machines or ["uml"])
+    names = arguments.experiments or experiment_names()
+    found = [_choice_or_refusal(arguments, *each) for each in product(names, machines)]
+    refusals = [each for each in found if isinstance(each, Refusal)]
+    choices = {
+        (each.machine.name, each.experiment.name): each
+        for each in found
+        if isinstance(each, Choice)
+    }
+    if refusals and not (choices and _is_side_by_side(arguments)):
+        raise refusals[0].error
+    return list(choices.values()), refusals
+
+
+def _choice_or_refusal(
+    arguments: argparse.Namespace, name: str, machine: str
+) -> Choice | Refusal:
+    try:
+        return _choice(arguments, name, machine)
+    except Unavailable as error:
+        return Refusal(machine=machine, experiment=name, error=error)
+
+
+def _choice(arguments: argparse.Namespace, name: str, machine: str) -> Choice:
+    scale = Scale.FULL if arguments.full else Scale.QUICK
+    chosen = bool(arguments.kernels)
+
+    def load(clock: str) -> Experiment:
+        loaded = load_experiment(name, arguments.settings, scale, clock)
+        check_names(loaded)
+        return with_kernels(loaded, arguments.kernels)
+
+    if machine == AUTO:
+        choice = choose(load, chosen=chosen)
+        told = f"{choice.experiment.name}: machine {choice.machine.name}: {choice.why}"
+        Console(stderr=True).print(told, highlight=False, soft_wrap=True, markup=False)
+        return choice
+    asked = MACHINES[machine]
+    return Choice(
+        machine=asked,
+        experiment=ready(load(asked.clock), asked, chosen=chosen),
+        why="the user said so",
+    )
+
+
+def _results(
+    arguments: argparse.Namespace, choices: Sequence[Choice]
+) -> tuple[list[Result], list[Drawn], list[Path]]:
+    """Run what was chosen, a machine after another; return results, pictures, pages."""
+    results: list[Result] = []
+    drawn: list[Drawn] = []
+    pages: list[Path] = []
+    machines = dict.fromkeys(choice.machine for choice in choices)
+    with watching(Console(stderr=True)) as watch, Workers() as workers:
+        for machine in machines:
+            plan = _plan(arguments, machine)
+            own = [each.experiment for each in choices if each.machine is machine]
+            with recorded(own, plan, watch) as folders:
+                for folder in folders:
+                    results.append(measured_result(folder, watch, workers))
+                    drawn.append(draw(results[-1]))
+                    pages.append(publish(folder, drawn[-1:]))
+    return results, drawn, pages
+
+
+def _show_machines(
+    arguments: argparse.Namespace,
+    choices: Sequence[Choice],
+    refusals: Sequence[Refusal],
+) -> int:
+    results, pages = _results(arguments, choices)
+    show_machines(results, refusals, pages, as_json=arguments.json)
+    return exit_code(results) or (Unavailable.exit_code if refusals else 0)
 
 
 def _plan(arguments: argparse.Namespace, machine: Machine) -> Plan:

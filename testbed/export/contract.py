@@ -25,7 +25,10 @@ def results_json(results: Sequence[Result]) -> dict[str, Any]:
             for run in result.runs
         ],
         "claims": [
-            claim_json(result.experiment.name, verdict)
+            {
+                **claim_json(result.experiment.name, verdict),
+                "machine": result.stored()[0].machine,
+            }
             for result in results
             for verdict in result.verdicts
         ],

@@ -18,6 +18,7 @@ from rich.text import Text
 from testbed.ratio import Ratio
 from testbed.report.grid import Grid
 from testbed.report.kernels import kernel_grids, kernel_lines
+from testbed.report.machines import machine_grid
 from testbed.report.matching import (
     attribution_grid,
     divergence_lines,
@@ -51,6 +52,13 @@ def verdict_table(results: Sequence[Result]) -> RenderableType:
         return Text("nothing was run")
     parts = _result(results[0]) if len(results) == 1 else _results(results)
     return Group(*parts)
+
+
+def machines_table(results: Sequence[Result]) -> RenderableType:
+    """Return one experiment's results, a column for each machine that it ran on."""
+    lines = dict.fromkeys(line for result in results for line in ran_on(result))
+    grid = machine_grid(results)
+    return Group(Text(grid.title, "bold"), *map(Text, lines), _grid(grid))
 
 
 def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
