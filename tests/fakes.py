@@ -9,7 +9,7 @@ from testbed.errors import MachineLost
 from testbed.machine.machine import Job, Outcome
 from testbed.process import Stop
 from testbed.spec.experiment import Experiment
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.kernel import Arch, BuiltKernel
 from testbed.trace.pcapng import PcapngWriter
 
 #: One Ethernet frame: IPv4, TCP 10.0.1.2:1 > 10.0.2.2:2, seq 0, ACK flag, 100 bytes.
@@ -20,12 +20,13 @@ FRAME = bytes.fromhex(
 ) + bytes(100)
 
 
-@dataclass
+@dataclass(eq=False)  # a machine is itself, as the real ones are
 class FakeMachine:
     """Leaves a capture and counters behind. fails: variants in which it is lost."""
 
     name: str = "fake"
     clock: str = "virtual"
+    arch: Arch = Arch.UM
     fails: frozenset[str] = frozenset()
     dropped: int = 0
     seeds: list[int] = field(default_factory=list)

@@ -27,7 +27,7 @@ def results_json(results: Sequence[Result]) -> dict[str, Any]:
         "claims": [
             {
                 **claim_json(result.experiment.name, verdict),
-                "machine": result.stored()[0].machine,
+                "machine": next((run.machine for run in result.stored()), None),
             }
             for result in results
             for verdict in result.verdicts

@@ -3,11 +3,13 @@
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from fakes import FakeMachine
 from keeping import put, recipe
 
 from testbed import pipeline
+from testbed.cli import run as verb
 from testbed.cli.kernel import add_kernel, recipe_of
 from testbed.cli.main import main
 from testbed.errors import SpecError, Unavailable
@@ -261,7 +264,7 @@ def test_real_time_takes_repeats_and_no_capture(
         asked.append((experiment, plan))
         raise Unavailable("no machine", remedy="none")
 
-    monkeypatch.setattr(pipeline, "build_kernels", lambda _experiment, _watch: {})
+    monkeypatch.setattr(pipeline, "build_kernels", lambda *_asked: {})
     monkeypatch.setattr(pipeline, "record", refuse)
 
     assert main(["run", "big-tcp", *argv]) == 3
@@ -269,6 +272,41 @@ def test_real_time_takes_repeats_and_no_capture(
     ((experiment, plan),) = asked
     assert (plan.machine.clock, plan.repeats) == (clock, repeats)
     assert [each.capture for each in experiment.variants] == [captured] * 2
+
+
+@pytest.mark.parametrize("more", ["--ktap", "--kselftest"])
+def test_what_programs_read_is_of_one_machine(more, capsys) -> None:
+    argv = ["run", "big-tcp", "--machine", "uml", "--machine", "uml-real", more]
+
+    assert main(argv) == 2
+
+    assert "give KTAP, JUnit and kselftest one machine" in capsys.readouterr().err
+
+
+def test_machines_side_by_side_have_a_column_each_and_refusals_a_remedy(
+    monkeypatch, tmp_path, capsys
+) -> None:
+    def of(name: str) -> FakeMachine:
+        machine = FakeMachine(name=name)
+        if name == "host":
+            error = Unavailable("no netem", remedy="get netem")
+            monkeypatch.setattr(machine, "check", partial(fail, error))
+        return machine
+
+    def fail(error: Unavailable, _experiment: Experiment) -> None:
+        raise error
+
+    machines = {name: of(name) for name in ("uml", "qemu", "host")}
+    monkeypatch.setattr(verb, "MACHINES", machines)
+    monkeypatch.setattr(pipeline, "resolve", lambda _name, _watch, _arch: BUILT)
+    given = [word for name in machines for word in ("--machine", name)]
+
+    status = main(["run", "refine-tso-autosizing", *given, "--out", str(tmp_path)])
+
+    assert status == 1  # what the fake machines count was not claimed
+    shown = capsys.readouterr().out
+    assert re.search(r"claimed +uml +qemu +spread", shown)
+    assert "machine host cannot: no netem\n  to fix it: get netem" in shown
 
 
 def test_a_user_who_is_not_root_is_told_how_to_run_on_the_host(

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,13 @@ def test_a_kernel_that_was_removed_cannot_be_used(tmp_path: Path) -> None:
 
     with pytest.raises(Unavailable, match="removed"), using([built]):
         pytest.fail("it was used")
+
+
+@pytest.mark.usefixtures("cache_home")
+def test_a_kernel_that_is_not_in_the_cache_is_left_as_it_is(tmp_path: Path) -> None:
+    built = put("key", tmp_path)
+    elsewhere = replace(built, image=tmp_path / "boot" / "vmlinuz")
+    elsewhere.image.parent.mkdir()
+
+    with using([elsewhere]):
+        assert list(elsewhere.image.parent.iterdir()) == []

@@ -6,14 +6,9 @@ import pytest
 from builders import BUILT
 
 from testbed.errors import MachineLost, Unavailable
+from testbed.machine.guest import guest_init, require_programs
 from testbed.machine.machine import Job
-from testbed.machine.uml import (
-    UmlMachine,
-    guest_init,
-    require_programs,
-    uml_argv,
-    uml_env,
-)
+from testbed.machine.uml import UmlMachine, share_command, uml_argv, uml_env
 from testbed.process import Stop
 
 JOB = Job(
@@ -60,7 +55,7 @@ def test_the_environment_is_not_inherited(monkeypatch) -> None:
 
 
 def test_the_first_process_quotes_what_it_was_given() -> None:
-    script = guest_init(JOB, "/usr/bin/python3")
+    script = guest_init(JOB, "/usr/bin/python3", share_command(JOB))
 
     assert "mount -t hostfs share run/job -o '/runs/a b'\n" in script
     assert "mkdir run/view; mount --bind ./src run/view\n" in script
@@ -98,6 +93,11 @@ def test_a_job_that_needs_more_than_there_is_is_not_begun(tmp_path) -> None:
     [
         pytest.param("exit 7", r"without an answer \(exit status 7\)", id="exit"),
         pytest.param("echo Kernel panic - not syncing", "panicked", id="panic"),
+        pytest.param(
+            "echo Kernel panic - why; seq 40",
+            "panicked.*\n  . Kernel panic - why$",
+            id="panic-and-its-addresses",
+        ),
         pytest.param("echo alive; sleep 600", "did not end within 0.5 s", id="hang"),
     ],
 )
