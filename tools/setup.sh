@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 PACKAGES="bc binutils bison bzip2 chromium chromium-driver ethtool flex gcc git iperf3 \
 iproute2 libc6-dev libelf-dev linux-source-6.12 make mininet patch procps python3-dev \
-python3-venv tshark util-linux xz-utils"
+python3-venv qemu-system-x86 tshark util-linux xz-utils"
 
 say() { printf '==> %s\n' "$*"; }
 die() {
