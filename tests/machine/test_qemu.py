@@ -112,7 +112,7 @@ def test_the_first_command_reaches_the_shell_in_one_piece() -> None:
 
 
 def test_kvm_is_used_where_a_kernel_comes_as_far_as_its_root(program) -> None:
-    program('case "$*" in *"-accel kvm"*) echo Kernel panic - no root;; esac')
+    program('case "$*" in *"-accel kvm"*) echo VFS: Unable to mount root fs;; esac')
 
     assert accelerator(IMAGE) is Accelerator.KVM
 
@@ -121,6 +121,7 @@ def test_kvm_is_used_where_a_kernel_comes_as_far_as_its_root(program) -> None:
     "script",
     [
         pytest.param("sleep 60", id="never-leaves-its-bios"),
+        pytest.param("echo Kernel panic - no timer", id="panics-before"),
         pytest.param("echo failed to initialize kvm; exit 1", id="refuses"),
     ],
 )
@@ -131,7 +132,7 @@ def test_kvm_is_not_used_where_a_guest(script, program) -> None:
 
 
 def test_kvm_is_not_tried_where_one_may_not_open_it(program, monkeypatch) -> None:
-    program("echo Kernel panic")
+    program("echo Unable to mount root fs")
     monkeypatch.setattr(qemu, "_KVM", Path("/nowhere/kvm"))
 
     assert accelerator(IMAGE) is Accelerator.TCG
@@ -153,7 +154,7 @@ def test_the_answer_is_the_jobs_status_and_the_environment_says_by_what(
 
 
 def test_a_counting_clock_takes_no_kvm(program, job) -> None:
-    program(f'{ENDS}; echo "$*"; case "$*" in *kvm*) echo Kernel panic;; esac')
+    program(f'{ENDS}; echo "$*"; case "$*" in *kvm*) echo Unable to mount root fs;; esac')
     said: list[str] = []
 
     QemuCountingMachine().run(BUILT, job, said.append, Stop())

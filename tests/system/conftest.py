@@ -10,7 +10,7 @@ from testbed.kernels.resolve import resolve
 from testbed.machine.machine import Job, Outcome
 from testbed.machine.uml import UmlMachine
 from testbed.process import Stop
-from testbed.spec.kernel import BuiltKernel
+from testbed.spec.kernel import Arch, BuiltKernel
 
 CHECKOUT = Path(__file__).parent.parent.parent
 
@@ -19,6 +19,12 @@ CHECKOUT = Path(__file__).parent.parent.parent
 def kernel() -> BuiltKernel:
     """Return the registered 6.12 kernel, built now if it never was."""
     return resolve("6.12", lambda _told: None)
+
+
+@pytest.fixture(scope="session")
+def bzimage() -> BuiltKernel:
+    """Return the same kernel as a bzImage, built now if it never was."""
+    return resolve("6.12", lambda _told: None, Arch.X86_64)
 
 
 @pytest.fixture
