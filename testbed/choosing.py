@@ -8,7 +8,7 @@ Start with choose.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from testbed.errors import Unavailable
+from testbed.errors import TestbedError, Unavailable
 from testbed.kernels.cache import newest
 from testbed.machine.machine import Machine
 from testbed.machine.qemu import boots_by_kvm
@@ -97,8 +97,8 @@ def by_kvm(experiment: Experiment) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A machine that cannot do an experiment, and what it lacks."""
+    """A machine that cannot do an experiment, or failed to, and why."""
 
     machine: str
     experiment: str
-    error: Unavailable
+    error: TestbedError

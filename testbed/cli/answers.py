@@ -43,8 +43,8 @@ def show_machines(
             {
                 "machine": each.machine,
                 "experiment": each.experiment,
-                "what": each.error.what,
-                "remedy": each.error.remedy,
+                "why": str(each.error),
+                "exit_code": each.error.exit_code,
             }
             for each in refusals
         ]
@@ -57,7 +57,7 @@ def show_machines(
         own = [result for result in results if result.experiment.name == name]
         console.print(machines_table(own))
     for each in refusals:
-        told_why = Text(f"{each.experiment}: machine {each.machine} cannot: ")
+        told_why = Text(f"{each.experiment}: machine {each.machine}: ")
         console.print(told_why.append(str(each.error)), soft_wrap=True)
     for page in pages:
         console.print(f"report: {page}", highlight=False, soft_wrap=True)

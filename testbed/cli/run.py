@@ -12,7 +12,7 @@ from rich.console import Console
 from testbed.choosing import AUTO, Choice, Refusal, choose, ready
 from testbed.cli.answers import exit_code, show, show_machines
 from testbed.cli.options import add_settings
-from testbed.errors import PlacedError, Unavailable
+from testbed.errors import PlacedError, TestbedError, Unavailable
 from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
 from testbed.machine.machine import Machine
@@ -211,9 +211,27 @@ def _show_machines(
     choices: Sequence[Choice],
     refusals: Sequence[Refusal],
 ) -> int:
-    results, pages = _results(arguments, choices)
-    show_machines(results, refusals, pages, as_json=arguments.json)
-    return exit_code(results) or (Unavailable.exit_code if refusals else 0)
+    """Run each choice, show what came of it, and whatever did not; return exit code.
+
+    One that cannot run, or is void, does not keep the others from being shown.
+    """
+    results: list[Result] = []
+    pages: list[Path] = []
+    lost = list(refusals)
+    for choice in choices:
+        try:
+            result, page = _results(arguments, [choice])
+        except TestbedError as error:
+            name = choice.experiment.name
+            lost.append(
+                Refusal(machine=choice.machine.name, experiment=name, error=error)
+            )
+            continue
+        results += result
+        pages += page
+    show_machines(results, lost, pages, as_json=arguments.json)
+    codes = [each.error.exit_code for each in lost]
+    return max([*codes, 0]) if codes else exit_code(results)
 
 
 def _plan(arguments: argparse.Namespace, machine: Machine) -> Plan:

@@ -10,7 +10,7 @@ from testbed.errors import StoreError, TestbedError
 from testbed.lab.session import Conditions, run_variant
 from testbed.spec.codec import decode
 from testbed.spec.experiment import Variant
-from testbed.spec.names import RUN_VARIABLE
+from testbed.spec.names import PATIENT_VARIABLE, RUN_VARIABLE
 
 
 def main() -> int:
@@ -21,7 +21,11 @@ def main() -> int:
     try:
         run_variant(
             decode(Variant, job["variant"]),
-            replace(conditions, run_id=os.environ.get(RUN_VARIABLE, "")),
+            replace(
+                conditions,
+                run_id=os.environ.get(RUN_VARIABLE, ""),
+                patient=PATIENT_VARIABLE in os.environ,
+            ),
             folder,
             say=lambda phase: print(f"lab: {phase}", flush=True),  # noqa: T201
         )

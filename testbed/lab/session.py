@@ -50,11 +50,18 @@ class Conditions:
     """What a run depends on besides its variant.
 
     clock: "virtual" or "real".  run_id: of a run that shares its kernel with others.
+    patient: whether time may pass in which nothing could be done.
     """
 
     clock: str
     seed: int
     run_id: str = ""
+    patient: bool = False
+
+    @property
+    def ready_s(self) -> float | None:
+        """How long a child may be silent; None: for as long as the machine lasts."""
+        return None if self.patient else _READY_S
 
 
 def run_variant(
@@ -81,14 +88,14 @@ def run_variant(
         decided = _start_decisions(stack, variant) if variant.capture else None
         ends = _start_traffic(stack, network, variant)
         for child in (*captures.values(), *ends.values()):
-            child.hear(_READY_S)
+            child.hear(conditions.ready_s)
         say("traffic")
         _align(conditions, _TRAFFIC_GRID_NS)
         restart_randomness(conditions.seed)
-        facts = _transfer(ends, variant)
+        facts = _transfer(ends, variant, conditions.ready_s)
         for where, child in captures.items():
             child.tell("stop")
-            check_drops(where, *child.hear(_READY_S))
+            check_drops(where, *child.hear(conditions.ready_s))
         if decided is not None:
             facts["decisions"] = {"lost": save(decided, folder / "decisions.csv")}
         for name, fact in facts.items():
@@ -159,12 +166,14 @@ def _works(workload: Workload, address: str) -> dict[str, Callable[[Connection],
     return {"receiver": receives(workload), "sender": sends(workload, address)}
 
 
-def _transfer(ends: dict[str, Child], variant: Variant) -> dict[str, Any]:
+def _transfer(
+    ends: dict[str, Child], variant: Variant, ready_s: float | None
+) -> dict[str, Any]:
     for end in ("receiver", "sender"):  # the sender connects at once
         ends[end].tell("start")
-        ends[end].hear(_READY_S)
+        ends[end].hear(ready_s)
     sent = ends["sender"].hear()
-    received = ends["receiver"].hear(_READY_S)
+    received = ends["receiver"].hear(ready_s)
     if received["bytes"] not in (None, sent["bytes"]):
         raise InfrastructureError(
             f"the sender sent {sent['bytes']} bytes, "
@@ -175,7 +184,7 @@ def _transfer(ends: dict[str, Child], variant: Variant) -> dict[str, Any]:
     for child in ends.values():
         child.tell("finish")
     facts = {
-        "counters": {name: child.hear(_READY_S) for name, child in ends.items()},
+        "counters": {name: child.hear(ready_s) for name, child in ends.items()},
         "tcp_info": sent.pop("tcp_info"),
     }
     if "latency_ns" in sent:

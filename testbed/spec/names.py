@@ -10,6 +10,8 @@ NAMESPACES = Path("/run/netns")
 MARK = "testbed-"
 #: In the environment of a lab that shares its kernel with others: the run's id.
 RUN_VARIABLE = "TESTBED_RUN"
+#: In the environment of a lab whose clock runs ahead while it waits for its files.
+PATIENT_VARIABLE = "TESTBED_PATIENT"
 
 
 def namespace_name(run_id: str, host: str) -> str:

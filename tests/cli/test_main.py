@@ -288,6 +288,8 @@ def test_machines_side_by_side_have_a_column_each_and_refusals_a_remedy(
 ) -> None:
     def of(name: str) -> FakeMachine:
         machine = FakeMachine(name=name)
+        if name == "qemu-icount":
+            machine.fails = frozenset({"before"})
         if name == "host":
             error = Unavailable("no netem", remedy="get netem")
             monkeypatch.setattr(machine, "check", partial(fail, error))
@@ -296,17 +298,18 @@ def test_machines_side_by_side_have_a_column_each_and_refusals_a_remedy(
     def fail(error: Unavailable, _experiment: Experiment) -> None:
         raise error
 
-    machines = {name: of(name) for name in ("uml", "qemu", "host")}
+    machines = {name: of(name) for name in ("uml", "qemu", "qemu-icount", "host")}
     monkeypatch.setattr(verb, "MACHINES", machines)
     monkeypatch.setattr(pipeline, "resolve", lambda _name, _watch, _arch: BUILT)
     given = [word for name in machines for word in ("--machine", name)]
 
     status = main(["run", "refine-tso-autosizing", *given, "--out", str(tmp_path)])
 
-    assert status == 1  # what the fake machines count was not claimed
+    assert status == 4
     shown = capsys.readouterr().out
     assert re.search(r"claimed +uml +qemu +spread", shown)
-    assert "machine host cannot: no netem\n  to fix it: get netem" in shown
+    assert "machine host: no netem\n  to fix it: get netem" in shown
+    assert "machine qemu-icount: the guest panicked" in shown
 
 
 def test_a_user_who_is_not_root_is_told_how_to_run_on_the_host(

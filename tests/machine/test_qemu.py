@@ -154,7 +154,9 @@ def test_the_answer_is_the_jobs_status_and_the_environment_says_by_what(
 
 
 def test_a_counting_clock_takes_no_kvm(program, job) -> None:
-    program(f'{ENDS}; echo "$*"; case "$*" in *kvm*) echo Unable to mount root fs;; esac')
+    program(
+        f'{ENDS}; echo "$*"; case "$*" in *kvm*) echo Unable to mount root fs;; esac'
+    )
     said: list[str] = []
 
     QemuCountingMachine().run(BUILT, job, said.append, Stop())
