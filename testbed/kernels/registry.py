@@ -12,6 +12,8 @@ from testbed.spec.kernel import Arch, Kernel
 HERE = Path(__file__).parent
 REGISTRY = HERE / "kernels.yaml"
 
+#: Of files, for those of User-Mode Linux: 6.12 is 1765 as a bzImage, and 1171.
+_STEPS = {Arch.UM: 1.0, Arch.X86_64: 1.5}
 _KEYS = ("about", "package", "patches", "configs", "compile_steps")
 
 
@@ -71,7 +73,7 @@ def _kernel(name: str, entry: object, where: str, arch: Arch) -> Kernel:
             HERE / "configs" / f"{arch.value}.config",
         ),
         arch=arch,
-        compile_steps=steps,
+        compile_steps=round(steps * _STEPS[arch]),
     )
 
 

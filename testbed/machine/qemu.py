@@ -71,8 +71,9 @@ _ROOT_TAG, _JOB_TAG = "hostroot", "job"
 _9P = "trans=virtio,version=9p2000.L,msize=512000"
 _ROOT_OPTIONS = f"{_9P},ro,cache=loose"  # nobody is to change what the guest reads
 _JOB_OPTIONS = f"{_9P},cache=mmap"
-#: Where the job's folder is at first: every host's root has this one.
-_FIRST = "/run"
+#: Where the job's folder is at first: every host's root has this one, and mount(8)
+#: writes nothing there, as it does into /run.
+_FIRST = "/tmp"  # noqa: S108
 _MOST_CPUS = 4
 
 
