@@ -220,7 +220,7 @@ def _show_machines(
     lost = list(refusals)
     for choice in choices:
         try:
-            result, page = _results(arguments, [choice])
+            result, _drawn, page = _results(arguments, [choice])
         except TestbedError as error:
             name = choice.experiment.name
             lost.append(
