@@ -16,7 +16,7 @@ Start with follow, a kernel.
 from testbed.trace.acked import acknowledge
 from testbed.trace.connections import begins, begun, find, forget, pair_of
 from testbed.trace.decode import ACK_FLAG, FIN, RST, SYN
-from testbed.trace.jit import Bytes, Table, inlined, kernel
+from testbed.trace.jit import Bytes, Table, entry, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     FLAGS,
@@ -108,7 +108,7 @@ def follow(data: Bytes, headers: Table, state: State) -> int:
     return rows
 
 
-@kernel
+@entry
 def finish(state: State) -> bool:
     """Count what went on when the capture ended; False if the state has to grow."""
     for row in range(1, state.counts[FLOWS]):

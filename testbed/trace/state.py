@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.trace.jit import Table, inlined, kernel
+from testbed.trace.jit import Table, entry, inlined, kernel
 from testbed.trace.pool import NEXT, RESERVE, grown_pool, new_pool
 
 #: A connection: its endpoints, the lower one first; its newest pair of sides.
@@ -173,7 +173,7 @@ def emit(state: State, row: tuple[int, int, int, int, int, int]) -> None:
         state.counts[ROWS] += 1
 
 
-@kernel
+@entry
 def rehashed(slots: Table, larger: Table) -> None:
     """Move all connections to a larger table, of which nothing is used."""
     mask = len(larger) - 1

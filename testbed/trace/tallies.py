@@ -10,7 +10,7 @@ from operator import mul
 
 import numpy as np
 
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, entry
 from testbed.trace.measurement import Summary
 from testbed.trace.pool import MAX, PRECISION, SUM, USED, N, spilled
 from testbed.trace.trace import Column
@@ -75,7 +75,7 @@ def tallies(pool: Table, places: Column) -> Tallies:
     """Return the tallies that stand at some places of a pool."""
     head = pool[places[:, None] + np.arange(PRECISION + 1)]
     rows = np.zeros((int(head[:, USED].sum()), 3), np.int64)
-    _spill(pool, places, rows)
+    spill(pool, np.ascontiguousarray(places), rows)
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     return Tallies(
         values=rows[:, 1].copy(),
@@ -88,8 +88,9 @@ def tallies(pool: Table, places: Column) -> Tallies:
     )
 
 
-@kernel
-def _spill(pool: Table, places: Column, rows: Table) -> None:
+@entry
+def spill(pool: Table, places: Column, rows: Table) -> None:
+    """Write (row, value, count) for each value of the tallies at some places."""
     start = 0
     for row in range(len(places)):
         start = spilled(pool, places[row], row, rows, start)

@@ -7,7 +7,7 @@ Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng (section numbers are t
 document's).
 """
 
-from testbed.trace.jit import Bytes, Table, kernel
+from testbed.trace.jit import Bytes, Table, entry, kernel
 from testbed.trace.loads import half, word
 
 #: The columns of a record. at: of the packet's first byte in the buffer.  captured:
@@ -45,7 +45,7 @@ _LATEST_S = _TIME_LIMIT // _NS_PER_S
 _HALF = 32  # bits
 
 
-@kernel
+@entry
 def walk_pcap(
     data: Bytes, at: int, end: int, shape: Table, records: Table
 ) -> tuple[int, int]:
@@ -69,7 +69,7 @@ def walk_pcap(
     return row, at
 
 
-@kernel
+@entry
 def walk_pcapng(
     data: Bytes,
     span: tuple[int, int],
