@@ -14,8 +14,9 @@ from typing import Any
 
 # Set before numba is imported, which reads them then. Whoever sets an option of numba's
 # gets numba, not the library; and the library is for any CPU of its kind.
-os.environ.setdefault("NUMBA_CPU_NAME", "generic")
-os.environ.setdefault("NUMBA_CPU_FEATURES", "")
+os.environ |= {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+# What goes into the library need not be kept elsewhere.
+os.environ["NUMBA_CACHE_DIR"] = ""
 
 import numba
 from llvmlite import binding, ir
@@ -30,8 +31,8 @@ from testbed.trace import jit
 from testbed.trace.block import Desk, take_in
 from testbed.trace.decode import decode
 from testbed.trace.follow import finish
+from testbed.trace.pool import spill
 from testbed.trace.state import State, rehashed
-from testbed.trace.tallies import spill
 from testbed.trace.walk import walk_pcap, walk_pcapng
 from testbed.user import drop_to_invoking_user
 
@@ -42,6 +43,7 @@ Frame = Any
 Module = Any
 _WRAPPER = numba.void(types.CPointer(types.int64))
 _REMEDY = "apt-get install gcc libc6-dev"
+
 
 def _view_of(item: types.Type, dimensions: int) -> Callable[[Any, int], Any]:
     """Return what makes an array of the words from a place of a frame on."""
@@ -68,7 +70,7 @@ def _view_of(item: types.Type, dimensions: int) -> Callable[[Any, int], Any]:
                 itemsize=size,
                 meminfo=None,
             )
-            return array._getvalue()  # noqa: SLF001  # as numba's own do
+            return array._getvalue()  # as numba's own do
 
         return kind(frame, types.int64), generate
 
@@ -113,7 +115,7 @@ def _take_in(frame: Frame) -> None:
     state = State(
         _row(frame, 14),
         *(_table(frame, 16), _table(frame, 19), _table(frame, 22)),
-        *(_row(frame, 25), _row(frame, 27), _table(frame, 29)),
+        *(_row(frame, 25), _row(frame, 27), _table(frame, 29), _table(frame, 32)),
     )
     desk = Desk(headers, progress, skips, links)
     frame[0] = take_in(_bytes(frame, 0), _table(frame, 2), desk, state)
@@ -123,7 +125,7 @@ def _finish(frame: Frame) -> None:
     state = State(
         _row(frame, 0),
         *(_table(frame, 2), _table(frame, 5), _table(frame, 8)),
-        *(_row(frame, 11), _row(frame, 13), _table(frame, 15)),
+        *(_row(frame, 11), _row(frame, 13), _table(frame, 15), _table(frame, 18)),
     )
     frame[0] = finish(state)
 
@@ -204,7 +206,9 @@ def _never_called(modules: Iterable[Module]) -> str:
         for function in module.functions
         if function.is_declaration and function.name.startswith("numba_")
     }
-    return "".join(f"void {name}(void) {{ __builtin_trap(); }}\n" for name in sorted(names))
+    return "".join(
+        f"void {name}(void) {{ __builtin_trap(); }}\n" for name in sorted(names)
+    )
 
 
 def _main() -> None:

@@ -32,7 +32,7 @@ Bytes = NDArray[np.uint8]
 #: A table of int64, a row a thing; or one such row.
 Table = NDArray[np.int64]
 #: Of so many states of the sources, compiled kernels are kept.
-_KEPT = 3
+_KEPT = 8
 _MARKS = (b"@kernel", b"@inlined", b"@entry", b"@intrinsic", b"FRAME")
 #: In the folder of numba's results.
 LIBRARY = "kernels.so"
