@@ -10,7 +10,6 @@ within a format number.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from enum import Enum
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -69,17 +68,18 @@ def _flows(flows: Flows) -> list[dict[str, Any]]:
     """Return an object a flow, made of columns: one by one it would take long."""
     told: dict[str, Iterable[Any]] = {}
     for name, column in flows.columns().items():
-        if name == "flow":
-            told |= {end: [getattr(each, end) for each in column] for end in _ENDS}
-        elif isinstance(column, Summaries):
+        if isinstance(column, Summaries):
             told[name] = _summaries(column)
+        elif name == "flow":
+            told |= {end: [getattr(each, end) for each in column] for end in _ENDS}
         else:
-            told[name] = map(_plain, column)
+            told[name] = [each.value for each in column] if name in _ENUMS else column
     ordered = [told[name] for name in _FIELDS]
     return [dict(zip(_FIELDS, row, strict=True)) for row in zip(*ordered, strict=True)]
 
 
 _ENDS = ("src", "sport", "dst", "dport")
+_ENUMS = ("mss_source", "vantage")
 _FIELDS = (
     *_ENDS,
     *(field.name for field in fields(FlowReport) if field.name != "flow"),
@@ -94,7 +94,3 @@ def _summaries(column: Summaries) -> Iterator[dict[str, int | float | None]]:
             yield {"n": n, **told}
         else:
             yield {"n": 0, **dict.fromkeys(STATISTICS)}
-
-
-def _plain(value: object) -> Any:
-    return value.value if isinstance(value, Enum) else value

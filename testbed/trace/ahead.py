@@ -22,7 +22,7 @@ import numba
 from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
+from numba.np import arrayobj
 
 from testbed.errors import CommandError, Unavailable
 from testbed.files import locked, scratch
@@ -39,15 +39,17 @@ from testbed.user import drop_to_invoking_user
 _DEADLINE_S = 120.0
 #: A pointer to the words of a call, see native.py.
 Frame = Any
-#: One of LLVM, which has no types for us.
+#: One of LLVM, which has no types for us; nor have numba's insides.
 Module = Any
-_WRAPPER = numba.void(types.CPointer(types.int64))
+_arrays: Any = arrayobj
+_types: Any = types
+_compile: Any = numba.cfunc
 _REMEDY = "apt-get install gcc libc6-dev"
 
 
-def _view_of(item: types.Type, dimensions: int) -> Callable[[Any, int], Any]:
+def _view_of(item: Any, dimensions: int) -> Callable[[Any, int], Any]:
     """Return what makes an array of the words from a place of a frame on."""
-    kind = types.Array(item, dimensions, "C")
+    kind = _types.Array(item, dimensions, "C")
 
     @intrinsic
     def view(_typing: Any, frame: Any, at: Any) -> Any:
@@ -61,8 +63,8 @@ def _view_of(item: types.Type, dimensions: int) -> Callable[[Any, int], Any]:
             steps = [word(size)]
             for length in reversed(shape[1:]):
                 steps.insert(0, builder.mul(steps[0], length))
-            array = make_array(kind)(context, builder)
-            populate_array(
+            array = _arrays.make_array(kind)(context, builder)
+            _arrays.populate_array(
                 array,
                 data=builder.inttoptr(address, array.data.type),
                 shape=shape,
@@ -74,8 +76,8 @@ def _view_of(item: types.Type, dimensions: int) -> Callable[[Any, int], Any]:
 
         return kind(frame, types.int64), generate
 
-    viewed: Callable[[Any, int], Any] = view
-    return viewed
+    viewed: Any = view
+    return viewed  # type: ignore[no-any-return]  # an intrinsic, called as one
 
 
 _bytes = _view_of(types.uint8, 1)
@@ -172,7 +174,8 @@ def compile_library() -> Path:
 
 def _module(name: str, wrapper: Callable[[Frame], None]) -> Module:
     """Return an entry with all it calls, under its name."""
-    compiled = numba.cfunc(_WRAPPER, error_model="numpy", _nrt=False)(wrapper)
+    signature = numba.void(_types.CPointer(types.int64))
+    compiled = _compile(signature, error_model="numpy", _nrt=False)(wrapper)
     module = binding.parse_assembly(compiled.inspect_llvm())
     module.get_function(compiled.native_name).name = name
     return module

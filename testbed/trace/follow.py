@@ -90,7 +90,7 @@ from testbed.trace.state import (
 )
 
 _WORD = 0xFFFF_FFFF
-_AHEAD = 4  # packets between asking the cache for something and using it
+_AHEAD = 6  # packets between asking the cache for something and using it
 
 
 @kernel

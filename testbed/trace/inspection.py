@@ -12,6 +12,7 @@ are kept as well, as testbed.trace.trace.Trace: numpy arrays of int64.
 
 import io
 import ipaddress
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -280,12 +281,13 @@ class Flows(Sequence[FlowReport]):
         places = self._flows[:, F_SIDE]
         own, peer = (self._state.sides[at, TOLD_MSS] for at in (places, places ^ 1))
         both = np.minimum(own, peer)
-        return np.where(both > 0, both, np.maximum(own, peer))
+        told: Table = np.where(both > 0, both, np.maximum(own, peer))
+        return told
 
     @cached_property
     def _mss(self) -> Table:
         options = self._flows[:, OPTIONS_0 : OPTIONS_0 + OPTION_WORDS].argmax(axis=1)
-        mss = np.maximum(1, self._told_mss - _WORD_OPTIONS * options)
+        mss: Table = np.maximum(1, self._told_mss - _WORD_OPTIONS * options)
         for row in np.flatnonzero(self._told_mss <= 0).tolist():
             mss[row] = infer_mss(*self._tallies["tso_size"].distinct(row))
         return mss
@@ -384,5 +386,5 @@ def _ends(flow: Flow) -> tuple[str, ...]:
 
 def _address(ports: int, high: int, low: int) -> str:
     if ports >> _FAMILY_SHIFT == IPV4:
-        return str(ipaddress.IPv4Address(low))
+        return socket.inet_ntoa(low.to_bytes(4, "big"))
     return str(ipaddress.IPv6Address((high & _WORD_64) << 64 | (low & _WORD_64)))

@@ -29,7 +29,6 @@ def infer_mss(values: Column, counts: Column) -> int:
     plausible = np.flatnonzero((values >= _SMALLEST) & (values <= _LARGEST))
     commonest = plausible[np.argsort(-counts[plausible], kind="stable")]
     seen = values[commonest[:_MOST_CANDIDATES]].tolist()
-
     sizes = np.array(sorted({*seen, *USUAL}))
     merits = np.where(values % sizes[:, None] == 0, counts, 0).sum(axis=1).tolist()
     explained, _, size = max(
@@ -37,5 +36,5 @@ def infer_mss(values: Column, counts: Column) -> int:
         for merit, size in zip(merits, sizes.tolist(), strict=True)
     )
     if explained:
-        return size
+        return int(size)
     return max(_SMALLEST, min(int(values[-1]), _ETHERNET))

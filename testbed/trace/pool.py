@@ -208,10 +208,10 @@ def bit_length(value: int) -> int:
 
 @entry
 def spill(pool: Table, places: Table, rows: Table) -> None:
-    """Write (row, value, count) for each value of the tallies at some places."""
+    """Write (row, value, count) for each value of some tallies, values ascending."""
     start = 0
     for row in range(len(places)):
-        at = places[row]
+        at, begin = places[row], start
         first = at + TALLY_HEAD
         for which in range(first, first + 2 * _slots(pool, at), 2):
             if pool[which + 1] != _EMPTY:
@@ -219,3 +219,21 @@ def spill(pool: Table, places: Table, rows: Table) -> None:
                 rows[start, 1] = pool[which]
                 rows[start, 2] = pool[which + 1]
                 start += 1
+        _sort(rows, begin, start)
+
+
+@kernel
+def _sort(rows: Table, begin: int, end: int) -> None:
+    """Sort rows by their values: Shell's way, most tallies have few."""
+    gap = 1
+    while 3 * gap < end - begin:
+        gap = 3 * gap + 1
+    while gap:
+        for each in range(begin + gap, end):
+            value, count = rows[each, 1], rows[each, 2]
+            at = each
+            while at - gap >= begin and rows[at - gap, 1] > value:
+                rows[at, 1], rows[at, 2] = rows[at - gap, 1], rows[at - gap, 2]
+                at -= gap
+            rows[at, 1], rows[at, 2] = value, count
+        gap //= 3

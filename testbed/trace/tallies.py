@@ -39,7 +39,8 @@ class Tallies:
 
     def largest(self) -> Column:
         """Return each flow's largest value, of which there must be one."""
-        return self.values[self.start[1:] - 1]
+        largest: Column = self.values[self.start[1:] - 1]
+        return largest
 
     def often(self, values: Column) -> Column:
         """Return how often a value of its own occurred in each flow."""
@@ -69,7 +70,8 @@ class Tallies:
 
     def _n(self, counts: Column) -> Column:
         sums = np.concatenate([[0], np.cumsum(counts)])
-        return sums[self.start[1:]] - sums[self.start[:-1]]
+        n: Column = sums[self.start[1:]] - sums[self.start[:-1]]
+        return n
 
     def _total(self, values: Column, counts: Column) -> NDArray[np.float64]:
         # In floats, which are exact below 2**53 and no nonsense above 2**63. There is
@@ -106,7 +108,6 @@ def tallies(pool: Table, places: Column) -> Tallies:
     head = pool[places[:, None] + np.arange(PRECISION + 1)]
     rows = np.zeros((int(head[:, USED].sum()), 3), np.int64)
     spill(pool, np.ascontiguousarray(places), rows)
-    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     return Tallies(
         values=rows[:, 1].copy(),
         counts=rows[:, 2].copy(),

@@ -51,6 +51,20 @@ def test_a_cut_compressed_capture_yields_what_came_before(packed: bytes) -> None
     assert inspection.warnings
 
 
+def test_zstd_cut_between_two_packets_yields_those_before_and_a_warning() -> None:
+    zstd = zstandard.ZstdCompressor().compressobj()
+    first = zstd.compress(FILE[: len(FILE) // 2]) + zstd.flush(
+        zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    )
+    whole = inspect_bytes(FILE[: len(FILE) // 2], "x").packets
+    record = (len(FILE) - 24) // (3000 + 3)
+
+    inspection = inspect_bytes(first, "x")
+
+    assert inspection.packets == whole > len(FILE) // 2 // record - 10
+    assert inspection.warnings[0] == "x: the zstd data ends early"
+
+
 def test_damaged_compressed_data_is_a_warning() -> None:
     packed = PACKED["gzip"]
     middle = len(packed) // 2
