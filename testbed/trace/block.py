@@ -16,7 +16,7 @@ from testbed.trace.layers import REASONS
 from testbed.trace.state import State
 
 #: Headers decoded at a time.
-HEADERS = 1 << 9
+HEADERS = 1 << 8
 #: In the block: records that were decoded.  Of the headers: how many there are, and how
 #: many were followed.
 _NEXT, _DECODED, _FOLLOWED = range(3)

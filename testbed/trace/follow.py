@@ -28,13 +28,13 @@ from testbed.trace.layers import (
     LENGTH,
     MSS,
     OPTIONS,
-    SACKS,
     SEQ,
     TTL,
     WINDOW,
     WSCALE,
 )
 from testbed.trace.loads import prefetch, signed
+from testbed.trace.ranges import fetch_ranges
 from testbed.trace.sent import burst, send
 from testbed.trace.state import (
     ACCEPTS,
@@ -101,23 +101,18 @@ def follow(data: Bytes, headers: Table, state: State) -> int:
     """
     if not has_room(state, len(headers)):
         return 0
+    _find_all(headers, state)
     rows = len(headers)
-    for row in range(rows):
-        header = headers[row]
-        header[FOUND] = hashed(header, state.counts[MIX])
-        prefetch(state.slots, header[FOUND] & (len(state.slots) - 1))
-    for row in range(rows):
-        if row + _AHEAD < rows:
-            _fetch_connection(headers[row + _AHEAD], state)
-        _find(headers[row], state)
-    for row in range(rows):
-        if not has_words(state):
-            counted(state)
-            return row
+    for row in range(-2 * _AHEAD, rows):
         if row + 2 * _AHEAD < rows:
             _fetch_flow(headers[row + 2 * _AHEAD], state)
+        if 0 <= row + _AHEAD < rows:
             _fetch_tallies(headers[row + _AHEAD], state)
-        _packet(data, headers[row], state)
+        if row >= 0:
+            if not has_words(state):
+                counted(state)
+                return row
+            _packet(data, headers[row], state)
     counted(state)
     return rows
 
@@ -135,20 +130,30 @@ def finish(state: State) -> bool:
 
 
 @inlined
+def _find_all(headers: Table, state: State) -> None:
+    """Find the connections of packets, whose sides the cache is to fetch."""
+    rows = len(headers)
+    for row in range(rows):
+        header = headers[row]
+        header[FOUND] = hashed(header, state.counts[MIX])
+        prefetch(state.slots, header[FOUND] & (len(state.slots) - 1))
+    for row in range(-_AHEAD, rows):
+        if row + _AHEAD < rows:
+            _fetch_connection(headers[row + _AHEAD], state)
+        if row >= 0:
+            header = headers[row]
+            header[FOUND] = find(header, header[FOUND], state)
+            pair = pair_of(header[FOUND], state)
+            prefetch(state.sides, pair * SIDE_COLUMNS)
+            prefetch(state.sides, (pair + 1) * SIDE_COLUMNS)
+
+
+@inlined
 def _fetch_connection(header: Table, state: State) -> None:
     """Have the cache fetch the connection of a packet that comes soon."""
     slot = state.slots[header[FOUND] & (len(state.slots) - 1)]
     if slot:
         prefetch(state.connections, ((slot & _WORD) - 1) * CONNECTION_COLUMNS)
-
-
-@inlined
-def _find(header: Table, state: State) -> None:
-    """Find a packet's connection, whose sides the cache is to fetch."""
-    header[FOUND] = find(header, header[FOUND], state)
-    pair = pair_of(header[FOUND], state)
-    prefetch(state.sides, pair * SIDE_COLUMNS)
-    prefetch(state.sides, (pair + 1) * SIDE_COLUMNS)
 
 
 @inlined
@@ -175,13 +180,13 @@ def _fetch_tallies(header: Table, state: State) -> None:
         for tally in (SIZE, SEND_GAP, BURST, PACE):
             prefetch(pool, flow[tally])
         fetch_flight(pool, flow, flow[FLIGHT_HEAD])
+        fetch_ranges(pool, flow, SEEN)
     else:
         flow = state.flows[state.sides[side ^ 1, S_FLOW]]
         for tally in (ACKED, ACK_GAP, RTT):
             prefetch(pool, flow[tally])
         fetch_flight(pool, flow, flow[FLIGHT_TAIL])
-        if header[SACKS]:
-            prefetch(pool, flow[BOARD])
+        fetch_ranges(pool, flow, BOARD)
 
 
 @inlined

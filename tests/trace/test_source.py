@@ -102,6 +102,9 @@ def test_a_capture_is_read_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(gzip.compress(b"hello"), "got 68 65 6c 6c", id="gzip-of-junk"),
         pytest.param(gzip.compress(b""), "got an empty file", id="gzip-of-nothing"),
         pytest.param(b"\x1f\x8b" + bytes(30), "damaged gzip data", id="half-a-gzip"),
+        pytest.param(
+            b"\x28\xb5\x2f\xfd" + bytes(100), "zstd data ends early", id="half-a-zstd"
+        ),
     ],
 )
 def test_what_is_no_capture_is_one_clear_error(data: bytes, message: str) -> None:
