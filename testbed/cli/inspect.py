@@ -6,6 +6,7 @@ Exit codes: 0 whatever a capture says, 2 usage or a file that is no capture.
 """
 
 import argparse
+import gc
 import io
 import json
 import os
@@ -31,10 +32,12 @@ _TABLE_WIDTH = 110
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run `inspect` with what follows it on the command line."""
+    """Run `inspect` with what follows it on the command line; the process is its own."""
     take_signals()
-    # numpy would start threads that nothing here has work for.
+    # numpy would start threads that nothing here has work for, and what is told of many
+    # flows has no cycles to look for, again and again.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
     parser = argparse.ArgumentParser(prog="testbed inspect")
     add_inspect(parser)
     return guarded(parser.parse_args(argv))
