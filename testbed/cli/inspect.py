@@ -32,7 +32,7 @@ _TABLE_WIDTH = 110
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run `inspect` with what follows it on the command line; the process is its own."""
+    """Run `inspect` with what follows it on the command line, as a whole process."""
     take_signals()
     # numpy would start threads that nothing here has work for, and what is told of many
     # flows has no cycles to look for, again and again.
