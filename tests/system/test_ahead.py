@@ -39,8 +39,8 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     many, few = folder / "many.pcap", folder / "few.pcapng"
     make_capture(many, packets=6000, flows=1500)
     make_capture(few, packets=3000, flows=3, pcapng=True)
-    packed = folder / "packed.pcap.gz"
-    packed.write_bytes(gzip.compress(many.read_bytes()[:200_000]))
+    packed = folder / "packed.pcapng.gz"
+    packed.write_bytes(gzip.compress(few.read_bytes()))
     reference = [REFERENCE / "before.pcapng", REFERENCE / "after.pcapng"]
     return [many, few, packed, *reference]
 
