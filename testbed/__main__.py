@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 _NEEDED = (
-    *("jinja2", "matplotlib", "mininet", "numba", "numpy", "rich", "scapy", "yaml"),
-    "zstandard",
+    *("jinja2", "matplotlib", "mininet", "numba", "numpy", "orjson", "rich", "scapy"),
+    *("yaml", "zstandard"),
 )
 #: Unavailable.exit_code, without its import: this Python may be too old for it.
 _UNAVAILABLE = 3

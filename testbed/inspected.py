@@ -8,21 +8,19 @@ the one that was fitted its "fit", see report/fitting.py. Keys are added, never 
 within a format number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from enum import Enum
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from testbed.trace.inspection import FlowReport, Inspection
-from testbed.trace.measurement import Summary
+from testbed.trace.inspection import FlowReport, Flows, Inspection
+from testbed.trace.measurement import STATISTICS, Summaries
 
 if TYPE_CHECKING:
     from testbed.model.fit import Fit
 
 FORMAT = 1
 _SERIES = ("time_ns", "seq", "length", "ack_time_ns", "ack", "ack_window")
-_STATISTICS = ("n", "mean", "p50", "p90", "p99", "max")
 
 
 def to_json(
@@ -48,7 +46,7 @@ def to_json(
 def _object(
     inspection: Inspection, fits: Mapping[int, "Fit"], *, series: bool
 ) -> dict[str, Any]:
-    flows = [_flow(report) for report in inspection.flows]
+    flows = _flows(inspection.flows)
     for at, found in fits.items():
         # Not above: the model takes time to load, and most inspections do without.
         from testbed.report.fitting import fit_json  # noqa: PLC0415
@@ -66,24 +64,33 @@ def _object(
     }
 
 
-def _flow(report: FlowReport) -> dict[str, Any]:
-    flow = report.flow
-    named = {
-        "src": flow.src,
-        "sport": flow.sport,
-        "dst": flow.dst,
-        "dport": flow.dport,
-    }
-    told = {name: _plain(getattr(report, name)) for name in _FIELDS}
-    return {**named, **told}
+def _flows(flows: Flows) -> list[dict[str, Any]]:
+    """Return an object a flow, made of columns: one by one it would take long."""
+    told: dict[str, Iterable[Any]] = {}
+    for name, column in flows.columns().items():
+        if isinstance(column, Summaries):
+            told[name] = _summaries(column)
+        elif name == "flow":
+            told |= {end: [getattr(each, end) for each in column] for end in _ENDS}
+        else:
+            told[name] = [each.value for each in column] if name in _ENUMS else column
+    ordered = [told[name] for name in _FIELDS]
+    return [dict(zip(_FIELDS, row, strict=True)) for row in zip(*ordered, strict=True)]
 
 
-_FIELDS = tuple(field.name for field in fields(FlowReport) if field.name != "flow")
+_ENDS = ("src", "sport", "dst", "dport")
+_ENUMS = ("mss_source", "vantage")
+_FIELDS = (
+    *_ENDS,
+    *(field.name for field in fields(FlowReport) if field.name != "flow"),
+)
 
 
-def _plain(value: object) -> Any:
-    if isinstance(value, Summary):
-        return {name: getattr(value, name) for name in _STATISTICS}
-    if isinstance(value, Enum):
-        return value.value
-    return dict(value) if isinstance(value, Mapping) else value
+def _summaries(column: Summaries) -> Iterator[dict[str, int | float | None]]:
+    for n, found in column.rows():
+        if n:
+            mean, p50, p90, p99, most = found
+            told = {"mean": mean, "p50": p50, "p90": p90, "p99": p99, "max": most}
+            yield {"n": n, **told}
+        else:
+            yield {"n": 0, **dict.fromkeys(STATISTICS)}

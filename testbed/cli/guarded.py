@@ -9,12 +9,13 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
-
-import rich
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from testbed.errors import TestbedError
 from testbed.user import drop_to_invoking_user, file_as_invoking_user
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
@@ -27,13 +28,12 @@ def guarded(arguments: argparse.Namespace) -> int:
     way, for the user.  takes_root: whether the command is one that takes root, as every
     one with --machine host is; the others give it up under sudo.
     """
-    told = Console(stderr=True)
     try:
         _take_rights(as_root=_takes_root(arguments))
         command: Callable[[argparse.Namespace], int] = arguments.command
         return command(arguments)
     except TestbedError as error:
-        told.print(
+        _console().print(
             f"testbed: {error}",
             style="bold red",
             markup=False,
@@ -45,12 +45,19 @@ def guarded(arguments: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except Exception as error:  # noqa: BLE001  # 1 would mean "a claim was not"
-        told.print_exception(suppress=[rich])
+        told = _console()
+        told.print_exception(suppress=["rich"])
         told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
         return TestbedError.exit_code
     except KeyboardInterrupt:
-        told.print(f"testbed: interrupted{getattr(arguments, 'lost', '')}")
+        _console().print(f"testbed: interrupted{getattr(arguments, 'lost', '')}")
         return _INTERRUPTED
+
+
+def _console() -> "Console":
+    from rich.console import Console  # noqa: PLC0415  # takes a while to import
+
+    return Console(stderr=True)
 
 
 def _takes_root(arguments: argparse.Namespace) -> bool:

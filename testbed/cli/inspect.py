@@ -1,19 +1,19 @@
 """The verb inspect: what the senders in any capture did. Imports little, to start fast.
 
-What reads captures is imported when the verb runs: numba takes a while.
+What reads captures and what draws tables is imported when the verb runs, and needs it.
 
 Exit codes: 0 whatever a capture says, 2 usage or a file that is no capture.
 """
 
 import argparse
+import gc
 import io
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from testbed.cli.guarded import guarded, take_signals
 from testbed.errors import SpecError
@@ -32,8 +32,12 @@ _TABLE_WIDTH = 110
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run `inspect` with what follows it on the command line."""
+    """Run `inspect` with what follows it on the command line, as a whole process."""
     take_signals()
+    # numpy would start threads that nothing here has work for, and what is told of many
+    # flows has no cycles to look for, again and again.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
     parser = argparse.ArgumentParser(prog="testbed inspect")
     add_inspect(parser)
     return guarded(parser.parse_args(argv))
@@ -45,7 +49,7 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="pcap or pcapng, plain, gzip or zstd; - is stdin",
+        help="pcap or pcapng, plain, gzip or zstd; - is stdin, a pipe is waited for",
     )
     parser.add_argument(
         "--flow", metavar="N|ADDR", help="one flow, or those of an address, in full"
@@ -105,20 +109,37 @@ def _inspect(arguments: argparse.Namespace) -> int:
     burst_ns = parse_time(arguments.burst_gap)
     packets = arguments.series or arguments.model or arguments.plot is not None
     options = Options(burst_ns=burst_ns, series=packets)
+    _tell(f"{file}: a pipe; waiting for who writes" for file in _pipes(arguments.files))
     inspections = [inspect(Path(file), options) for file in arguments.files]
-    for each in inspections:
-        for warning in each.warnings:
-            print(f"testbed: {warning}", file=sys.stderr)
+    _tell(warning for each in inspections for warning in each.warnings)
     looked_at = [_rows(each, arguments) for each in inspections]
     if arguments.plot:
         _plot(inspections, looked_at, arguments.plot)
     fits = _fits(inspections, looked_at) if arguments.model else [{}] * len(looked_at)
     if arguments.json:
         told = to_json(inspections, fits, series=arguments.series)
-        print(json.dumps(told, allow_nan=False))
+        print(_encoded(told))
     else:
         _show(inspections, looked_at, fits, in_full=arguments.flow is not None)
     return 0
+
+
+def _pipes(files: Iterable[str]) -> list[str]:
+    return [file for file in files if Path(file).is_fifo()]
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"testbed: {line}", file=sys.stderr)
+
+
+def _encoded(told: dict[str, Any]) -> str:
+    import orjson  # noqa: PLC0415
+
+    try:
+        return orjson.dumps(told).decode()
+    except orjson.JSONEncodeError:  # the name of a file that is no UTF-8
+        return json.dumps(told, allow_nan=False)
 
 
 def _rows(inspection: "Inspection", arguments: argparse.Namespace) -> Sequence[int]:
@@ -173,6 +194,8 @@ def _show(
     *,
     in_full: bool,
 ) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
     from testbed.report.fitting import fit_table  # noqa: PLC0415
     from testbed.report.flows import flow_table, flows_table  # noqa: PLC0415
 

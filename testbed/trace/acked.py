@@ -1,6 +1,7 @@
 """What an acknowledgment adds to the flow it is for. Kernels."""
 
 from testbed.trace.connections import flow_of
+from testbed.trace.counted import count
 from testbed.trace.decode import FIN, RST, SYN
 from testbed.trace.flight import arrived
 from testbed.trace.jit import Bytes, Table, inlined, kernel
@@ -14,7 +15,7 @@ from testbed.trace.layers import (
     WINDOW,
 )
 from testbed.trace.loads import be32, signed
-from testbed.trace.pool import SIZES, TIMES, N, tallied
+from testbed.trace.pool import SIZES, TIMES
 from testbed.trace.ranges import covered, floored
 from testbed.trace.state import (
     ACK_GAP,
@@ -22,6 +23,7 @@ from testbed.trace.state import (
     ACK_LAST,
     ACKED,
     ADVANCED_NS,
+    ADVANCES,
     BOARD,
     DSACKS,
     DUP_ACKS,
@@ -63,7 +65,7 @@ def acknowledge(
     if side[S_FLOW]:
         flow = state.flows[side[S_FLOW]]
         if newly > 0 or not knows & HAS_ACK:
-            arrived(state.pool, flow, acked, now)
+            arrived(state, side[S_FLOW], acked, now)
         elif newly == 0:
             own = state.sides[places[0]]
             flow[DUP_ACKS] += _is_duplicate(header, own, side, flow)
@@ -88,13 +90,14 @@ def _position(side: Table, ack: int) -> int:
 
 @inlined
 def _advance(state: State, place: int, newly: int, now: int) -> None:
-    flow, pool = state.flows[flow_of(state, place)], state.pool
+    row = flow_of(state, place)
+    flow = state.flows[row]
     state.sides[place, ACK_HIGH] += newly
-    if pool[flow[ACKED] + N]:
-        gap = now - flow[ADVANCED_NS]
-        flow[ACK_GAP] = tallied(pool, flow[ACK_GAP], gap, TIMES)
+    if flow[ADVANCES]:
+        count(state, row, ACK_GAP, now - flow[ADVANCED_NS], TIMES)
+    flow[ADVANCES] += 1
     flow[ADVANCED_NS] = now
-    flow[ACKED] = tallied(pool, flow[ACKED], newly, SIZES)
+    count(state, row, ACKED, newly, SIZES)
 
 
 @inlined

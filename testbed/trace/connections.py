@@ -5,6 +5,7 @@ sequence number after a FIN or an RST begins another, with a new pair of sides; 
 SYN again, or a SYN out of place, does not.
 """
 
+from testbed.trace.counted import counted
 from testbed.trace.decode import ACK_FLAG
 from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.layers import (
@@ -24,9 +25,11 @@ from testbed.trace.state import (
     ACK_GAP,
     ACKED,
     ACKS_FROM,
+    ADVANCES,
     CLOSED,
     CONNECTIONS,
     DUP_ACKS,
+    EXACT_TALLIES,
     F_SIDE,
     FIN_END,
     FLOWS,
@@ -38,7 +41,6 @@ from testbed.trace.state import (
     LAST_WINDOW,
     LOW,
     LOW_HIGH,
-    MIX,
     NOWHERE,
     PACE,
     PAIR,
@@ -48,7 +50,6 @@ from testbed.trace.state import (
     S_CONNECTION,
     S_FLOW,
     SIDES,
-    SIZE,
     TOLD_MSS,
     TOLD_WSCALE,
     ZERO_WINDOWS,
@@ -63,12 +64,16 @@ _WORD = 0xFFFF_FFFF
 
 
 @inlined
-def find(header: Table, slots: Table, connections: Table, counts: Table) -> int:
-    """Return the place of a packet's connection, twice, plus 1 if it goes downwards.
+def hashed(header: Table, seed: int) -> int:
+    """Return the hash of a packet's connection, the same for both directions."""
+    ends = _ends(header, _downwards(header))
+    mixed = _mixed(_mixed(seed, ends[0], ends[1]), ends[2], ends[3])
+    return _mixed(mixed, ends[4] >> _FAMILY_SHIFT, ends[4])
 
-    A connection that was not met before is added; there must be room for it.
-    """
-    downwards = _downwards(header)
+
+@inlined
+def _ends(header: Table, downwards: int) -> tuple[int, int, int, int, int]:
+    """Return the lower endpoint, the higher one, and the ports with the family."""
     if downwards:
         low_high, low = header[DST_HIGH], header[DST]
         high_high, high = header[SRC_HIGH], header[SRC]
@@ -78,8 +83,19 @@ def find(header: Table, slots: Table, connections: Table, counts: Table) -> int:
         high_high, high = header[DST_HIGH], header[DST]
         ports = header[SPORT] << _PORT_SHIFT | header[DPORT]
     ports |= header[FAMILY] << _FAMILY_SHIFT
-    mixed = _mixed(counts[MIX], low_high, low)
-    mixed = _mixed(_mixed(mixed, high_high, high), ports >> _FAMILY_SHIFT, ports)
+    return low_high, low, high_high, high, ports
+
+
+@inlined
+def find(header: Table, mixed: int, state: State) -> int:
+    """Return the place of a packet's connection, twice, plus 1 if it goes downwards.
+
+    mixed: its hash.  A connection that was not met before is added; there must be room
+    for it.
+    """
+    slots, connections = state.slots, state.connections
+    downwards = _downwards(header)
+    low_high, low, high_high, high, ports = _ends(header, downwards)
     mask = len(slots) - 1
     slot = mixed & mask
     while slots[slot]:
@@ -91,9 +107,9 @@ def find(header: Table, slots: Table, connections: Table, counts: Table) -> int:
         ):
             return place << 1 | downwards
         slot = (slot + 1) & mask
-    slots[slot] = mixed << PLACE | counts[CONNECTIONS] + 1
+    slots[slot] = mixed << PLACE | state.counts[CONNECTIONS] + 1
     ends = (low_high, low, high_high, high, ports)
-    return _added(connections, counts, ends) << 1 | downwards
+    return _added(connections, state.counts, ends) << 1 | downwards
 
 
 @kernel
@@ -179,9 +195,10 @@ def forget(state: State, side: Table) -> None:
     side[ACKS_FROM] = state.counts[ROWS]
     if side[S_FLOW]:
         flow, pool = state.flows[side[S_FLOW]], state.pool
+        counted(state)
         cleared(pool, flow[ACKED])
         cleared(pool, flow[ACK_GAP])
-        flow[DUP_ACKS] = flow[ZERO_WINDOWS] = 0
+        flow[ADVANCES] = flow[DUP_ACKS] = flow[ZERO_WINDOWS] = 0
 
 
 @kernel
@@ -194,7 +211,7 @@ def flow_of(state: State, place: int) -> int:
         side[S_FLOW] = row
         flow = state.flows[row]
         flow[F_SIDE] = place
-        for tally in range(SIZE, PACE):
+        for tally in EXACT_TALLIES:
             flow[tally] = new_tally(state.pool, 0)
         flow[PACE] = new_tally(state.pool, _PACE_PRECISION)
     return side[S_FLOW]

@@ -5,7 +5,7 @@ Start with decode, a kernel. It takes a block of records, few enough for the cac
 
 import numpy as np
 
-from testbed.trace.jit import Bytes, Table, kernel
+from testbed.trace.jit import Bytes, Table, entry, kernel
 from testbed.trace.layers import (
     ACK,
     BAD_TCP,
@@ -56,7 +56,7 @@ def headers(rows: int) -> Table:
     return np.zeros((rows, HEADER_COLUMNS), np.int64)
 
 
-@kernel
+@entry
 def decode(
     data: Bytes, records: Table, found: Table, skips: Table, links: Table
 ) -> int:

@@ -6,8 +6,10 @@ two it answers (Karn's rule). The ring grows by need up to a bound; packets beyo
 are counted, and give no sample.
 """
 
+from testbed.trace.counted import count
 from testbed.trace.jit import Table, inlined, kernel
-from testbed.trace.pool import BUDGET, NEXT, TIMES, give, take, tallied
+from testbed.trace.loads import prefetch
+from testbed.trace.pool import BUDGET, NEXT, TIMES, give, take
 from testbed.trace.state import (
     FLIGHT_BITS,
     FLIGHT_HEAD,
@@ -15,6 +17,7 @@ from testbed.trace.state import (
     IN_FLIGHT,
     RTT,
     RTT_MISSED,
+    State,
 )
 
 _WORDS = 2  # an entry takes four words, as a power of two
@@ -70,8 +73,9 @@ def _grow(pool: Table, flow: Table) -> None:
 
 
 @inlined
-def arrived(pool: Table, flow: Table, position: int, now: int) -> None:
+def arrived(state: State, row: int, position: int, now: int) -> None:
     """Take out all that an ACK covers, and count the time each took."""
+    flow, pool = state.flows[row], state.pool
     tail, head = flow[FLIGHT_TAIL], flow[FLIGHT_HEAD]
     while tail < head:
         place = _entry(flow, tail)
@@ -79,9 +83,15 @@ def arrived(pool: Table, flow: Table, position: int, now: int) -> None:
             break
         took = now - pool[place + _SENT_NS]
         if not pool[place + _AGAIN] and took >= 0:
-            flow[RTT] = tallied(pool, flow[RTT], took, TIMES)
+            count(state, row, RTT, took, TIMES)
         tail += 1
     flow[FLIGHT_TAIL] = tail
+
+
+@inlined
+def fetch_flight(pool: Table, flow: Table, number: int) -> None:
+    """Have the cache fetch an entry. number: FLIGHT_HEAD's or FLIGHT_TAIL's."""
+    prefetch(pool, _entry(flow, number))
 
 
 @kernel

@@ -14,9 +14,11 @@ Start with follow, a kernel.
 """
 
 from testbed.trace.acked import acknowledge
-from testbed.trace.connections import begins, begun, find, forget, pair_of
+from testbed.trace.connections import begins, begun, find, forget, hashed, pair_of
+from testbed.trace.counted import counted
 from testbed.trace.decode import ACK_FLAG, FIN, RST, SYN
-from testbed.trace.jit import Bytes, Table, inlined, kernel
+from testbed.trace.flight import fetch_flight
+from testbed.trace.jit import Bytes, Table, entry, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     FLAGS,
@@ -25,12 +27,14 @@ from testbed.trace.layers import (
     H_TIME,
     LENGTH,
     MSS,
+    OPTIONS,
     SEQ,
     TTL,
     WINDOW,
     WSCALE,
 )
 from testbed.trace.loads import prefetch, signed
+from testbed.trace.ranges import fetch_ranges
 from testbed.trace.sent import burst, send
 from testbed.trace.state import (
     ACCEPTS,
@@ -39,9 +43,14 @@ from testbed.trace.state import (
     ACK_LAST,
     ACKED,
     ANSWER_NS,
+    BOARD,
+    BURST,
     BURST_PACKETS,
     CLOSED,
+    CONNECTION_COLUMNS,
     FIN_END,
+    FLIGHT_HEAD,
+    FLIGHT_TAIL,
     FLOW_COLUMNS,
     FLOWS,
     HAS_ACK,
@@ -50,17 +59,20 @@ from testbed.trace.state import (
     HAS_SEQ,
     HAS_START,
     HAS_SYN,
-    IN_FLIGHT,
     ISN,
     KNOWS,
     LAST_WINDOW,
-    LINE,
+    MIX,
     NOWHERE,
     NUMBER,
+    OPTIONS_0,
+    PACE,
+    PACKETS,
     PAIR,
     RTT,
     S_FIRST,
     S_FLOW,
+    SEEN,
     SEND_GAP,
     SEQ_LAST,
     SIDE_COLUMNS,
@@ -78,9 +90,7 @@ from testbed.trace.state import (
 )
 
 _WORD = 0xFFFF_FFFF
-_AHEAD = 4  # packets between asking the cache for something and using it
-_SIDE_LINES = -(-2 * SIDE_COLUMNS // LINE)
-_FLOW_LINES = -(-FLOW_COLUMNS // LINE)
+_AHEAD = 6  # packets between asking the cache for something and using it
 
 
 @kernel
@@ -91,59 +101,92 @@ def follow(data: Bytes, headers: Table, state: State) -> int:
     """
     if not has_room(state, len(headers)):
         return 0
+    _find_all(headers, state)
     rows = len(headers)
-    for row in range(rows):
-        header = headers[row]
-        header[FOUND] = find(header, state.slots, state.connections, state.counts)
-        pair = pair_of(header[FOUND], state)
-        for line in range(_SIDE_LINES):
-            prefetch(state.sides, pair * SIDE_COLUMNS + line * LINE)
-    for row in range(rows):
-        if not has_words(state):
-            return row
+    for row in range(-2 * _AHEAD, rows):
         if row + 2 * _AHEAD < rows:
             _fetch_flow(headers[row + 2 * _AHEAD], state)
+        if 0 <= row + _AHEAD < rows:
             _fetch_tallies(headers[row + _AHEAD], state)
-        _packet(data, headers[row], state)
+        if row >= 0:
+            if not has_words(state):
+                counted(state)
+                return row
+            _packet(data, headers[row], state)
+    counted(state)
     return rows
 
 
-@kernel
+@entry
 def finish(state: State) -> bool:
     """Count what went on when the capture ended; False if the state has to grow."""
     for row in range(1, state.counts[FLOWS]):
         if not has_words(state):
             return False
         if state.flows[row, BURST_PACKETS]:
-            burst(state.pool, state.flows[row])
+            burst(state, row)
+    counted(state)
     return True
+
+
+@inlined
+def _find_all(headers: Table, state: State) -> None:
+    """Find the connections of packets, whose sides the cache is to fetch."""
+    rows = len(headers)
+    for row in range(rows):
+        header = headers[row]
+        header[FOUND] = hashed(header, state.counts[MIX])
+        prefetch(state.slots, header[FOUND] & (len(state.slots) - 1))
+    for row in range(-_AHEAD, rows):
+        if row + _AHEAD < rows:
+            _fetch_connection(headers[row + _AHEAD], state)
+        if row >= 0:
+            header = headers[row]
+            header[FOUND] = find(header, header[FOUND], state)
+            pair = pair_of(header[FOUND], state)
+            prefetch(state.sides, pair * SIDE_COLUMNS)
+            prefetch(state.sides, (pair + 1) * SIDE_COLUMNS)
+
+
+@inlined
+def _fetch_connection(header: Table, state: State) -> None:
+    """Have the cache fetch the connection of a packet that comes soon."""
+    slot = state.slots[header[FOUND] & (len(state.slots) - 1)]
+    if slot:
+        prefetch(state.connections, ((slot & _WORD) - 1) * CONNECTION_COLUMNS)
 
 
 @inlined
 def _fetch_flow(header: Table, state: State) -> None:
     """Have the cache fetch the flows of a packet that comes soon."""
-    pair = state.connections[header[FOUND] >> 1, PAIR]
-    for side in (pair, pair + 1):
-        flow = state.sides[side, S_FLOW]
-        if flow:
-            for line in range(_FLOW_LINES):
-                prefetch(state.flows, flow * FLOW_COLUMNS + line * LINE)
+    side = state.connections[header[FOUND] >> 1, PAIR] + (header[FOUND] & 1)
+    if header[LENGTH]:
+        flow = state.sides[side, S_FLOW] * FLOW_COLUMNS
+        for line in (SEEN, PACKETS, BURST, OPTIONS_0 + (header[OPTIONS] >> 2)):
+            prefetch(state.flows, flow + line)
+    flow = state.sides[side ^ 1, S_FLOW] * FLOW_COLUMNS
+    if flow:
+        for line in (SEEN, BURST, BOARD):
+            prefetch(state.flows, flow + line)
 
 
 @inlined
 def _fetch_tallies(header: Table, state: State) -> None:
     """Have the cache fetch where a packet that comes sooner will be counted."""
     side = state.connections[header[FOUND] >> 1, PAIR] + (header[FOUND] & 1)
+    pool = state.pool
     if header[LENGTH]:
         flow = state.flows[state.sides[side, S_FLOW]]
-        prefetch(state.pool, flow[SIZE])
-        prefetch(state.pool, flow[SEND_GAP])
-        prefetch(state.pool, flow[IN_FLIGHT])
+        for tally in (SIZE, SEND_GAP, BURST, PACE):
+            prefetch(pool, flow[tally])
+        fetch_flight(pool, flow, flow[FLIGHT_HEAD])
+        fetch_ranges(pool, flow, SEEN)
     else:
         flow = state.flows[state.sides[side ^ 1, S_FLOW]]
-        prefetch(state.pool, flow[ACKED])
-        prefetch(state.pool, flow[ACK_GAP])
-        prefetch(state.pool, flow[RTT])
+        for tally in (ACKED, ACK_GAP, RTT):
+            prefetch(pool, flow[tally])
+        fetch_flight(pool, flow, flow[FLIGHT_TAIL])
+        fetch_ranges(pool, flow, BOARD)
 
 
 @inlined

@@ -12,6 +12,7 @@ are kept as well, as testbed.trace.trace.Trace: numpy arrays of int64.
 
 import io
 import ipaddress
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ import numpy as np
 
 from testbed.trace.jit import Table
 from testbed.trace.layers import IPV4
-from testbed.trace.measurement import Summary
+from testbed.trace.measurement import Summaries, Summary
 from testbed.trace.mss import infer_mss
 from testbed.trace.reading import Options, followed
 from testbed.trace.records import Told
@@ -69,7 +70,7 @@ from testbed.trace.state import (
 )
 from testbed.trace.tallies import Tallies, tallies
 from testbed.trace.trace import Flow, MssSource, Trace
-from testbed.trace.vantage import Vantage, vantage_of
+from testbed.trace.vantage import Inferred, Vantage, vantage_of
 
 _PORT, _PORT_BITS, _FAMILY_SHIFT = 0xFFFF, 16, 32
 _WORD_OPTIONS = 4  # bytes
@@ -157,7 +158,7 @@ _TALLIES = {
 class Flows(Sequence[FlowReport]):
     """The flows of a capture in the order of their first packets.
 
-    A report is made when it is asked for; counts are there for all flows at once.
+    A report is made when it is asked for; columns are made of all flows at once.
     """
 
     def __init__(self, state: State, burst_ns: int) -> None:
@@ -226,56 +227,94 @@ class Flows(Sequence[FlowReport]):
             for name, column in _TALLIES.items()
         }
 
+    def columns(self) -> Mapping[str, Sequence[Any] | Summaries]:
+        """Return the fields of FlowReport, each of all flows at once."""
+        rows = range(len(self))
+        inferred = [self._vantage(row) for row in rows]
+        return {
+            "flow": [self.flow(row) for row in rows],
+            "mss": self._mss.tolist(),
+            "mss_source": [self._mss_source(row) for row in rows],
+            "vantage": [each.vantage for each in inferred],
+            "vantage_source": [each.source for each in inferred],
+            "tso_visible": [self._tso_visible(row) for row in rows],
+            **{name: self.column(name).tolist() for name in _COUNTS},
+            **self._summaries,
+            "quantile_error": [self._errors(row) for row in rows],
+        }
+
     def _report(self, row: int) -> FlowReport:
-        numbers = self._flows[row]
-        place = int(numbers[F_SIDE])
-        own, peer = self._state.sides[place], self._state.sides[place ^ 1]
-        mss, source = self.mss(row)
-        inferred = vantage_of(own, peer)
-        found = {name: self._tallies[name].summary(row) for name in _TALLIES}
-        segments = {
-            "tso_segs": self._tallies["tso_size"].in_segments(row, mss),
-            "ack_stretch": self._tallies["ack_stretch"].in_segments(row, mss),
+        inferred = self._vantage(row)
+        counts: dict[str, Any] = {name: int(self.column(name)[row]) for name in _COUNTS}
+        found: dict[str, Any] = {
+            name: column[row] for name, column in self._summaries.items()
         }
-        counts: dict[str, Any] = {
-            name: int(numbers[column]) for name, column in _COUNTS.items()
-        }
-        summaries: dict[str, Any] = {**found, **segments}
         return FlowReport(
             flow=self.flow(row),
-            mss=mss,
-            mss_source=source,
+            mss=int(self._mss[row]),
+            mss_source=self._mss_source(row),
             vantage=inferred.vantage,
             vantage_source=inferred.source,
-            tso_visible=self._tso_visible(row, mss),
-            burst_gap=self._tallies["send_gap"].above(row, self._burst_ns),
+            tso_visible=self._tso_visible(row),
             quantile_error=self._errors(row),
             **counts,
-            **summaries,
+            **found,
         )
+
+    @cached_property
+    def _summaries(self) -> Mapping[str, Summaries]:
+        every, mss = self._tallies, self._mss
+        return {
+            **{name: each.summaries() for name, each in every.items()},
+            "tso_segs": every["tso_size"].in_segments(mss),
+            "ack_stretch": every["ack_stretch"].in_segments(mss),
+            "burst_gap": every["send_gap"].above(self._burst_ns),
+        }
 
     def mss(self, row: int) -> tuple[int, MssSource]:
         """Return a flow's mss and how it is known."""
-        numbers = self._flows[row]
-        place = int(numbers[F_SIDE])
-        told = self._state.sides[[place, place ^ 1], TOLD_MSS]
-        told = told[told > 0]
-        if not len(told):
-            values, counts = self._tallies["tso_size"].distinct(row)
-            return infer_mss(values, counts), MssSource.INFERRED
-        words = numbers[OPTIONS_0 : OPTIONS_0 + OPTION_WORDS].argmax()
-        return max(1, int(told.min()) - _WORD_OPTIONS * int(words)), MssSource.SYN
+        return int(self._mss[row]), self._mss_source(row)
 
-    def _tso_visible(self, row: int, mss: int) -> bool | None:
-        values, counts = self._tallies["tso_size"].distinct(row)
-        if values[-1] > mss:
+    @cached_property
+    def _told_mss(self) -> Table:
+        """What SYNs told each flow of, the smaller of two, below 1 if nothing."""
+        places = self._flows[:, F_SIDE]
+        own, peer = (self._state.sides[at, TOLD_MSS] for at in (places, places ^ 1))
+        both = np.minimum(own, peer)
+        told: Table = np.where(both > 0, both, np.maximum(own, peer))
+        return told
+
+    @cached_property
+    def _mss(self) -> Table:
+        options = self._flows[:, OPTIONS_0 : OPTIONS_0 + OPTION_WORDS].argmax(axis=1)
+        mss: Table = np.maximum(1, self._told_mss - _WORD_OPTIONS * options)
+        for row in np.flatnonzero(self._told_mss <= 0).tolist():
+            mss[row] = infer_mss(*self._tallies["tso_size"].distinct(row))
+        return mss
+
+    def _mss_source(self, row: int) -> MssSource:
+        return MssSource.SYN if self._told_mss[row] > 0 else MssSource.INFERRED
+
+    def _vantage(self, row: int) -> Inferred:
+        place = self.side(row)
+        own, peer = self._state.sides[place], self._state.sides[place ^ 1]
+        return vantage_of(own.tolist(), peer.tolist())
+
+    @cached_property
+    def _full(self) -> tuple[Table, Table]:
+        """Each flow's largest packet, and how many are as large as the mss."""
+        sizes = self._tallies["tso_size"]
+        return sizes.largest(), sizes.often(self._mss)
+
+    def _tso_visible(self, row: int) -> bool | None:
+        largest, full = self._full
+        if largest[row] > self._mss[row]:
             return True
-        full = int(counts[values == mss].sum())
-        return False if full >= _ENOUGH else None
+        return False if full[row] >= _ENOUGH else None
 
     def _errors(self, row: int) -> Mapping[str, float]:
-        errors = {name: self._tallies[name].error(row) for name in _TALLIES}
-        return {name: error for name, error in errors.items() if error}
+        bits = {name: int(each.precision[row]) for name, each in self._tallies.items()}
+        return {name: 2.0**-each for name, each in bits.items() if each}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,5 +386,5 @@ def _ends(flow: Flow) -> tuple[str, ...]:
 
 def _address(ports: int, high: int, low: int) -> str:
     if ports >> _FAMILY_SHIFT == IPV4:
-        return str(ipaddress.IPv4Address(low))
+        return socket.inet_ntoa(low.to_bytes(4, "big"))
     return str(ipaddress.IPv6Address((high & _WORD_64) << 64 | (low & _WORD_64)))

@@ -1,5 +1,6 @@
 """Measurement: the samples of one metric, and the summary that JSON and tables show."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,31 @@ class Summary:
     p90: float | None = None
     p99: float | None = None
     max: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summaries:
+    """The summary of every flow: columns, a row a flow; what n of 0 makes is no number.
+
+    n: samples.  statistics: float64, columns in the order of STATISTICS.
+    """
+
+    n: NDArray[np.int64]
+    statistics: NDArray[np.float64]
+
+    def __getitem__(self, row: int) -> Summary:
+        """Return one flow's."""
+        n = int(self.n[row])
+        found = self.statistics[row].tolist() if n else ()
+        return Summary(n=n, **dict(zip(STATISTICS, found, strict=False)))
+
+    def rows(self) -> Iterator[tuple[int, list[float]]]:
+        """Yield each flow's n and statistics."""
+        return zip(self.n.tolist(), self.statistics.tolist(), strict=True)
+
+
+#: What a summary says beside n.
+STATISTICS = ("mean", "p50", "p90", "p99", "max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,11 +29,12 @@ def infer_mss(values: Column, counts: Column) -> int:
     plausible = np.flatnonzero((values >= _SMALLEST) & (values <= _LARGEST))
     commonest = plausible[np.argsort(-counts[plausible], kind="stable")]
     seen = values[commonest[:_MOST_CANDIDATES]].tolist()
-
-    def merit(size: int) -> tuple[int, bool, int]:
-        return int(counts[values % size == 0].sum()), size in USUAL, size
-
-    explained, _, size = max(merit(size) for size in {*seen, *USUAL})
+    sizes = np.array(sorted({*seen, *USUAL}))
+    merits = np.where(values % sizes[:, None] == 0, counts, 0).sum(axis=1).tolist()
+    explained, _, size = max(
+        (merit, size in USUAL, size)
+        for merit, size in zip(merits, sizes.tolist(), strict=True)
+    )
     if explained:
-        return size
+        return int(size)
     return max(_SMALLEST, min(int(values[-1]), _ETHERNET))

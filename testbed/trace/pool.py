@@ -10,9 +10,8 @@ values share buckets, and are known to 1 part in 2**precision. A pool beyond its
 has tallies share buckets early, so that flows, not packets, decide about memory.
 """
 
-import numpy as np
-
-from testbed.trace.jit import Table, inlined, kernel
+from testbed.trace.jit import Table, entry, inlined, kernel
+from testbed.trace.tables import lined_up
 
 NEXT, BUDGET, SEED = range(3)
 _FREE = 8  # the first of the places for blocks that were given back, one a size
@@ -32,8 +31,9 @@ _FIRST_PRECISION = 10  # so a quantile is within 1/1024
 _COARSEST = 4
 _BUCKETS = 14  # room for as many buckets, as a power of two
 _ALWAYS = 6  # room that a tally may have whatever the budget
-#: More words than a packet can need, whichever tallies it makes grow.
-RESERVE = 1 << 20
+#: More words than a packet can need, whichever tallies it makes grow; among them all
+#: for which values wait (see counted.py).
+RESERVE = 24 << (SIZES + 1)
 
 _EMPTY = 0  # a slot's count when it holds nothing
 _WORD_MAX = (1 << 63) - 1
@@ -41,14 +41,14 @@ _WORD_MAX = (1 << 63) - 1
 
 def new_pool(words: int, budget: int, seed: int) -> Table:
     """Return a pool of so many words. budget: words from which on it is frugal."""
-    pool = np.zeros(max(words, 2 * RESERVE), np.int64)
+    pool = lined_up(max(words, 2 * RESERVE))
     pool[NEXT], pool[BUDGET], pool[SEED] = _FIRST, budget, seed
     return pool
 
 
 def grown_pool(pool: Table) -> Table:
     """Return a pool twice as large with the same in it."""
-    grown = np.zeros(2 * len(pool), np.int64)
+    grown = lined_up(2 * len(pool))
     grown[: pool[NEXT]] = pool[: pool[NEXT]]
     return grown
 
@@ -123,17 +123,30 @@ def _slots(pool: Table, at: int) -> int:
 
 
 @inlined
-def _slot(pool: Table, at: int, value: int) -> int:
-    """Return the slot that holds a value, or the free one that is to."""
-    slots = _slots(pool, at)
+def place_of(pool: Table, at: int, value: int) -> int:
+    """Return the word of a tally at which the search for a value begins."""
+    precision = pool[at + PRECISION]
+    if precision:
+        value = bucket(value, precision)
+    return _home(pool, at, value)
+
+
+@inlined
+def _home(pool: Table, at: int, value: int) -> int:
+    """Return the slot that is a value's if no other is in it."""
     mixed = (value ^ (value >> 31) ^ pool[SEED]) & 0x7FFF_FFFF
     mixed = ((mixed ^ (mixed >> 15)) * 0x2C1B_3C6D) & 0x7FFF_FFFF
     mixed = ((mixed ^ (mixed >> 12)) * 0x297A_2D39) & 0x7FFF_FFFF
-    first = at + TALLY_HEAD
-    which = first + 2 * (mixed * slots >> 31)
+    return at + TALLY_HEAD + 2 * (mixed * _slots(pool, at) >> 31)
+
+
+@inlined
+def _slot(pool: Table, at: int, value: int) -> int:
+    """Return the slot that holds a value, or the free one that is to."""
+    first, which = at + TALLY_HEAD, _home(pool, at, value)
     while pool[which + 1] != _EMPTY and pool[which] != value:
         which += 2
-        if which == first + 2 * slots:
+        if which == first + 2 * _slots(pool, at):
             which = first
     return which
 
@@ -193,14 +206,34 @@ def bit_length(value: int) -> int:
     return bits + (value > 0)
 
 
+@entry
+def spill(pool: Table, places: Table, rows: Table) -> None:
+    """Write (row, value, count) for each value of some tallies, values ascending."""
+    start = 0
+    for row in range(len(places)):
+        at, begin = places[row], start
+        first = at + TALLY_HEAD
+        for which in range(first, first + 2 * _slots(pool, at), 2):
+            if pool[which + 1] != _EMPTY:
+                rows[start, 0] = row
+                rows[start, 1] = pool[which]
+                rows[start, 2] = pool[which + 1]
+                start += 1
+        _sort(rows, begin, start)
+
+
 @kernel
-def spilled(pool: Table, at: int, row: int, out: Table, start: int) -> int:
-    """Write (row, value, count) for each value of a tally; return the next free row."""
-    first = at + TALLY_HEAD
-    for which in range(first, first + 2 * _slots(pool, at), 2):
-        if pool[which + 1] != _EMPTY:
-            out[start, 0] = row
-            out[start, 1] = pool[which]
-            out[start, 2] = pool[which + 1]
-            start += 1
-    return start
+def _sort(rows: Table, begin: int, end: int) -> None:
+    """Sort rows by their values: Shell's way, most tallies have few."""
+    gap = 1
+    while 3 * gap < end - begin:
+        gap = 3 * gap + 1
+    while gap:
+        for each in range(begin + gap, end):
+            value, count = rows[each, 1], rows[each, 2]
+            at = each
+            while at - gap >= begin and rows[at - gap, 1] > value:
+                rows[at, 1], rows[at, 2] = rows[at - gap, 1], rows[at - gap, 2]
+                at -= gap
+            rows[at, 1], rows[at, 2] = value, count
+        gap //= 3

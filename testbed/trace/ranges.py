@@ -5,7 +5,8 @@ ranges than MOST the lowest becomes part of the floor: memory is bounded, and wh
 late into so old a gap is then taken for a repetition. Kernels.
 """
 
-from testbed.trace.jit import Table, kernel
+from testbed.trace.jit import Table, inlined, kernel
+from testbed.trace.loads import prefetch
 from testbed.trace.pool import give, take
 
 MOST = 128
@@ -13,6 +14,13 @@ _WORDS = 2  # a range takes four words, as a power of two
 _FIRST_POWER = 4
 _LOW, _HIGH, _SINCE = range(3)
 _POWER = 3  # the fourth word of the first range: the size of the block
+
+
+@inlined
+def fetch_ranges(pool: Table, flow: Table, which: int) -> None:
+    """Have the cache fetch the highest range, where most that is new comes."""
+    if flow[which + 1]:
+        prefetch(pool, _range(flow[which], flow[which + 1] - 1))
 
 
 @kernel

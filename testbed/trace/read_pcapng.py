@@ -31,7 +31,6 @@ _SHORTEST_INTERFACE = 20
 _SHORTEST_STATISTICS = 24
 _UNREADABLE_LINK = 0xFFFF
 _LONGEST_INTEGER = 8
-_MOST_INTERFACES = 1 << 16  # in one section; there is no telling such a file from junk
 _OFFSET_LIMIT = 1 << 31  # s
 _BINARY = 0x80  # if_tsresol: a power of two, not of ten
 _MICROSECONDS = b"\x06"  # of an interface that names no resolution
@@ -41,6 +40,7 @@ REASONS = {
     walk.BAD_BLOCK: "damaged packet block",
     walk.BAD_INTERFACE: "packet of an unknown interface",
     walk.BAD_TIME: "time out of range",
+    walk.BEYOND: f"packet of an interface after the first {walk.MOST_INTERFACES}",
 }
 
 
@@ -181,7 +181,7 @@ def _tell(source: Source, told: Told, section: _Section) -> None:
     source.at += len(block)
     if kind == Block.STATISTICS:
         _lost(section, block)
-    elif section.known < _MOST_INTERFACES:
+    elif section.known < walk.MOST_INTERFACES:
         described = _describe(section, block)
         if told.vantage is None:
             told.vantage = described
@@ -249,7 +249,7 @@ def _lost(section: _Section, block: bytes) -> None:
         if code in options
     ]
     (interface,) = struct.unpack_from(section.order + "I", block, 2 * _WORD)
-    if told and interface < _MOST_INTERFACES:
+    if told and interface < walk.MOST_INTERFACES:
         section.lost[interface] = sum(told)
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.errors import CaptureError
-from testbed.trace import decode as decoding
 from testbed.trace import read_pcap, read_pcapng
-from testbed.trace.follow import finish, follow
+from testbed.trace.block import HEADERS, new_desk, take_in
+from testbed.trace.follow import finish
 from testbed.trace.jit import Table
 from testbed.trace.layers import LINK_UNKNOWN, REASONS
-from testbed.trace.records import ROWS, Told, fault
+from testbed.trace.records import Told, fault
 from testbed.trace.source import Source
 from testbed.trace.state import State, grown, new_state
 
@@ -45,19 +45,14 @@ def followed(source: Source, options: Options) -> tuple[Told, State]:
         budget=options.budget // _WORD,
         series=options.series,
     )
-    skips = np.zeros(len(REASONS), np.int64)
-    links = np.zeros(decoding.LINK_TYPES, np.int64)
-    headers = decoding.headers(ROWS)
+    desk = new_desk()
     for records in blocks(source, told):
-        count = decoding.decode(source.data, records, headers, skips, links)
-        done = follow(source.data, headers[:count], state)
-        while done < count:
-            state = grown(state, count)
-            done += follow(source.data, headers[done:count], state)
+        while not take_in(source.data, records, desk, state):
+            state = grown(state, HEADERS)
     while not finish(state):
         state = grown(state, 0)
     told.warnings += source.warnings
-    _count(told, skips, links)
+    _count(told, desk.skips, desk.links)
     return told, state
 
 

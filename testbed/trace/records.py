@@ -13,8 +13,8 @@ import numpy as np
 from testbed.trace.jit import Table
 from testbed.trace.walk import RECORD_COLUMNS
 
-#: Records handled together: few enough for the cache, enough to make kernels worth it.
-ROWS = 1 << 10
+#: Records handled together: enough to make calls of kernels worth it.
+ROWS = 1 << 14
 #: Bytes of a record; one beyond it is damage. Linux hands at most 512 KiB to a device.
 LARGEST = 1 << 24
 

@@ -12,7 +12,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import zstandard
@@ -24,7 +24,8 @@ STDIN = Path("-")
 _PIECE = 1 << 22
 _FIRST = 1 << 16  # a small first piece: small files are the most
 _SLICE = 1 << 12  # of compressed data; damage takes the rest of one with it
-_ZSTD_BLOCK = 1 << 17
+_ZSTD_BLOCK = 1 << 17  # what four bytes may stand for
+_ZSTD_SLICE = 1 << 9
 _AHEAD = 2  # pieces read before they are asked for
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIP_WINDOW = 31  # zlib's name for a gzip header and the largest window
@@ -196,31 +197,19 @@ def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    stream = _Joined(pieces)
-    unzip = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
-    joined: Any = stream  # zstandard wants no more of a stream than read
-    with unzip.stream_reader(joined, read_across_frames=True) as reader:
-        while True:
-            try:
-                out = reader.read(_ZSTD_BLOCK)
-            except zstandard.ZstdError as error:
-                raise Damaged(f"damaged zstd data: {error}") from error
-            if not out:
-                return
-            yield out
-
-
-class _Joined:
-    """Pieces as a stream, as zstandard wants it."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._left = memoryview(b"")
-
-    def read(self, size: int = -1) -> bytes:
-        """Return at most so many bytes; none at the end."""
-        if not self._left:
-            self._left = memoryview(next(self._pieces, b""))
-        size = len(self._left) if size < 0 else size
-        out, self._left = self._left[:size], self._left[size:]
-        return bytes(out)
+    """Decompress zstd, also several frames; of zeros a slice may hold some MB."""
+    frames = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
+    unzip = frames.decompressobj(write_size=_ZSTD_BLOCK)
+    try:
+        for piece in pieces:
+            for start in range(0, len(piece), _ZSTD_SLICE):
+                left = piece[start : start + _ZSTD_SLICE]
+                while left:
+                    if unzip.eof:
+                        unzip = frames.decompressobj(write_size=_ZSTD_BLOCK)
+                    yield unzip.decompress(left)
+                    left = unzip.unused_data
+    except zstandard.ZstdError as error:
+        raise Damaged(f"damaged zstd data: {error}") from error
+    if not unzip.eof:
+        raise Damaged("the zstd data ends early")

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from testbed.trace.jit import Table, inlined, kernel
+from testbed.trace.jit import Table, entry, inlined, kernel
 from testbed.trace.pool import NEXT, RESERVE, grown_pool, new_pool
+from testbed.trace.tables import LINE, lined_up
 
 #: A connection: its endpoints, the lower one first; its newest pair of sides.
 LOW_HIGH, LOW, HIGH_HIGH, HIGH, PORTS, PAIR = range(6)
@@ -28,10 +29,11 @@ CONNECTION_COLUMNS = 8
 #: first and its last SYN passed.  ANSWER_NS: when it first acknowledged a SYN-ACK.
 #: LAST_WINDOW: as last advertised by it.  KNOWS: the bits below.  ACKS_FROM: the row of
 #: the series from which on ACKs of it count.
-S_CONNECTION, S_FIRST, S_FLOW, ISN, START, SEQ_LAST, ACK_LAST, ACK_HIGH = range(8)
-FIN_END, TOLD_MSS, TOLD_WSCALE, TOLD_TTL, TOLD_DIRECTION = range(8, 13)
-SYN_NS, SYN_AGAIN_NS, ANSWER_NS, LAST_WINDOW, KNOWS, ACKS_FROM = range(13, 19)
-SIDE_COLUMNS = 19
+#: What every packet needs comes first, a line of the cache.
+S_FIRST, S_FLOW, KNOWS, SEQ_LAST, ACK_LAST, ACK_HIGH, FIN_END, LAST_WINDOW = range(8)
+S_CONNECTION, ISN, START, TOLD_MSS, TOLD_WSCALE, TOLD_TTL, TOLD_DIRECTION = range(8, 15)
+SYN_NS, SYN_AGAIN_NS, ANSWER_NS, ACKS_FROM = range(15, 19)
+SIDE_COLUMNS = 24
 #: HAS_START: START is known.  HAS_SEQ, HAS_ACK: SEQ_LAST, ACK_LAST and ACK_HIGH are.
 #: HAS_DATA: payload was seen.  CLOSED: a FIN or RST was.  HAS_SYN, HAS_ANSWER: SYN_NS
 #: and ANSWER_NS are known.  ACCEPTS: its SYN was a SYN-ACK.
@@ -43,33 +45,41 @@ HAS_START, HAS_SEQ, HAS_ACK, HAS_DATA, CLOSED, HAS_SYN, HAS_ANSWER, ACCEPTS = (
 #: SENT_HIGH: the highest end of payload.  FIRST_NS, LAST_NS: of data packets.
 #: BURST_*: the burst that goes on.  RETRANSMITS, LATE, REORDERED: packets.
 #: DUPLICATE, SACKED: bytes.  ADVANCED_NS: of the ACK that advanced last.
-#: OPTIONS_0 and on: data packets by words of TCP options.
+#: ADVANCES: how many ACKs did.  OPTIONS_0 and on: data packets by words of TCP options.
 #: IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL: see flight.py.
 #: SEEN, SEEN_COUNT, SEEN_FLOOR, BOARD, BOARD_COUNT: see ranges.py.
-F_SIDE, PACKETS, BYTES, BASE, SENT_HIGH, FIRST_NS, LAST_NS = range(7)
-BURST_NS, BURST_PACKETS, BURST_BYTES = range(7, 10)
-SIZE, ACKED, SEND_GAP, ACK_GAP, RTT, BURST, PACE = TALLIES = range(10, 17)
-ADVANCED_NS, IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL, RTT_MISSED = range(
-    17, 23
+#: By lines of the cache: for all, for data, for ACKs and bursts, the rest.
+SEEN, SEEN_COUNT, SEEN_FLOOR, SENT_HIGH = range(4)
+IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL = range(4, 8)
+PACKETS, BYTES, LAST_NS, BURST_NS, BURST_PACKETS, BURST_BYTES, SIZE, SEND_GAP = range(
+    8, 16
 )
-SEEN, SEEN_COUNT, SEEN_FLOOR, BOARD, BOARD_COUNT = range(23, 28)
-RETRANSMITS, DUPLICATE, LATE, REORDERED, DUP_ACKS, ZERO_WINDOWS = range(28, 34)
-SACKED, DSACKS, OPTIONS_0 = range(34, 37)
+BURST, PACE, ACKED, ACK_GAP, RTT, ADVANCES, ADVANCED_NS, DUP_ACKS = range(16, 24)
+BOARD, BOARD_COUNT, SACKED, DSACKS, RETRANSMITS, DUPLICATE, LATE, REORDERED = range(
+    24, 32
+)
+ZERO_WINDOWS, RTT_MISSED, F_SIDE, BASE, FIRST_NS, OPTIONS_0 = range(32, 38)
+EXACT_TALLIES = (SIZE, ACKED, SEND_GAP, ACK_GAP, RTT, BURST)
 OPTION_WORDS = 11
-FLOW_COLUMNS = OPTIONS_0 + OPTION_WORDS
+FLOW_COLUMNS = -(-(OPTIONS_0 + OPTION_WORDS) // LINE) * LINE
 
 NOWHERE = 1 << 62  # beyond every position
 
 _ROWS = 1 << 10
-#: Words of a line of the cache.
-LINE = 8
 _MOST_NEW = 4  # rows that one packet can add to a table
 #: A slot of the hash table: the hash above this bit, the connection's place + 1 below.
 PLACE = 32
 
 #: Places of the counts that kernels keep: rows in use, and the packet's number.
-CONNECTIONS, SIDES, FLOWS, NUMBER, MIX, BURST_LIMIT, ROWS = range(7)
+#: QUEUED: values that were put into the queue so far.
+CONNECTIONS, SIDES, FLOWS, NUMBER, MIX, BURST_LIMIT, ROWS, QUEUED = range(8)
 COUNT_COLUMNS = 8
+
+#: A value that waits to be counted (see counted.py): the flow's row, 0 if none does;
+#: the column of the tally; the value; the kind of tally.
+Q_FLOW, Q_TALLY, Q_VALUE, Q_KIND = range(4)
+QUEUE_COLUMNS = 4
+WAITING = 16  # at most; a power of two
 
 #: A row of the series: the side the packet belongs to and its position; payload of a
 #: data packet, -1 for an ACK; the window as sent, and whether it came with a SYN.
@@ -82,6 +92,7 @@ class State(NamedTuple):
 
     slots: places of connections by hash, one half at most in use.  emitted: a row for
     each data packet and each ACK, if the series is kept; else there is no room in it.
+    queue: what waits to be counted.
     """
 
     slots: Table
@@ -91,6 +102,7 @@ class State(NamedTuple):
     pool: Table
     counts: Table
     emitted: Table
+    queue: Table
 
 
 def new_state(*, seed: int, burst_ns: int, budget: int, series: bool) -> State:
@@ -103,13 +115,14 @@ def new_state(*, seed: int, burst_ns: int, budget: int, series: bool) -> State:
     counts[FLOWS] = 1  # flow 0 is none
     counts[MIX], counts[BURST_LIMIT] = seed, burst_ns
     return State(
-        slots=np.zeros(4 * _ROWS, np.int64),
-        connections=np.zeros((_ROWS, CONNECTION_COLUMNS), np.int64),
-        sides=np.zeros((2 * _ROWS, SIDE_COLUMNS), np.int64),
-        flows=np.zeros((_ROWS, FLOW_COLUMNS), np.int64),
+        slots=lined_up(4 * _ROWS),
+        connections=lined_up(_ROWS, CONNECTION_COLUMNS),
+        sides=lined_up(2 * _ROWS, SIDE_COLUMNS),
+        flows=lined_up(_ROWS, FLOW_COLUMNS),
         pool=new_pool(0, budget, seed),
         counts=counts,
-        emitted=np.zeros((_ROWS if series else 0, EMITTED_COLUMNS), np.int64),
+        emitted=lined_up(_ROWS if series else 0, EMITTED_COLUMNS),
+        queue=lined_up(WAITING, QUEUE_COLUMNS),
     )
 
 
@@ -119,7 +132,7 @@ def grown(state: State, packets: int) -> State:
     connections, slots = state.connections, state.slots
     most = _MOST_NEW * packets
     if 2 * (counts[CONNECTIONS] + packets) > len(slots):
-        slots = np.zeros(2 * len(slots), np.int64)
+        slots = lined_up(2 * len(slots))
         rehashed(state.slots, slots)
     pool = state.pool
     if pool[NEXT] + RESERVE > len(pool):
@@ -132,13 +145,14 @@ def grown(state: State, packets: int) -> State:
         pool=pool,
         counts=counts,
         emitted=_roomier(state.emitted, counts[ROWS] + most),
+        queue=state.queue,
     )
 
 
 def _roomier(table: Table, wanted: int) -> Table:
     if not len(table) or wanted <= len(table):
         return table
-    larger = np.zeros((2 * len(table), table.shape[1]), np.int64)
+    larger = lined_up(2 * len(table), table.shape[1])
     larger[: len(table)] = table
     return larger
 
@@ -173,7 +187,7 @@ def emit(state: State, row: tuple[int, int, int, int, int, int]) -> None:
         state.counts[ROWS] += 1
 
 
-@kernel
+@entry
 def rehashed(slots: Table, larger: Table) -> None:
     """Move all connections to a larger table, of which nothing is used."""
     mask = len(larger) - 1

@@ -3,16 +3,14 @@
 Start with tallies.
 """
 
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import mul
 
 import numpy as np
+from numpy.typing import NDArray
 
-from testbed.trace.jit import Table, kernel
-from testbed.trace.measurement import Summary
-from testbed.trace.pool import MAX, PRECISION, SUM, USED, N, spilled
+from testbed.trace.jit import Table
+from testbed.trace.measurement import Summaries
+from testbed.trace.pool import MAX, PRECISION, SUM, USED, spill
 from testbed.trace.trace import Column
 
 _SHARES = (50, 90, 99)  # percent
@@ -23,14 +21,13 @@ class Tallies:
     """One metric's tally of each flow; a row a flow, or a pair of value and count.
 
     values, counts: of all flows, flow by flow, values ascending.  start: where each
-    flow's begin, and behind the last where they end.  n, total, highest: of each flow.
+    flow's begin, and behind the last where they end.  total, highest: of each flow.
     precision: bits, 0 where values are exact.
     """
 
     values: Column
     counts: Column
     start: Column
-    n: Column
     total: Column
     highest: Column
     precision: Column
@@ -40,71 +37,82 @@ class Tallies:
         part = slice(int(self.start[row]), int(self.start[row + 1]))
         return self.values[part], self.counts[part]
 
-    def error(self, row: int) -> float:
-        """Return the largest relative error of a flow's quantiles; 0 if exact."""
-        bits = int(self.precision[row])
-        return 2.0**-bits if bits else 0.0
+    def largest(self) -> Column:
+        """Return each flow's largest value, of which there must be one."""
+        largest: Column = self.values[self.start[1:] - 1]
+        return largest
 
-    def summary(self, row: int) -> Summary:
-        """Return n, mean and quantiles of one flow's values."""
-        values, counts = self._listed(row)
-        return _summary(values, counts, int(self.total[row]), int(self.highest[row]))
+    def often(self, values: Column) -> Column:
+        """Return how often a value of its own occurred in each flow."""
+        return self._n(np.where(self.values == self._each(values), self.counts, 0))
 
-    def in_segments(self, row: int, mss: int) -> Summary:
-        """Return the same of a flow's values in segments, each rounded up."""
-        values, counts = self._listed(row)
-        values = [-(-value // mss) for value in values]
-        total = sum(map(mul, values, counts))
-        return _summary(values, counts, total, -(-int(self.highest[row]) // mss))
+    def summaries(self) -> Summaries:
+        """Return n, mean and quantiles of each flow's values."""
+        total = self.total.astype(np.float64)
+        return self._summaries(self.values, self.counts, total, self.highest)
 
-    def above(self, row: int, limit: int) -> Summary:
+    def in_segments(self, mss: Column) -> Summaries:
+        """Return the same of values in segments of each flow, rounded up."""
+        values, highest = -(-self.values // self._each(mss)), -(-self.highest // mss)
+        return self._summaries(
+            values, self.counts, self._total(values, self.counts), highest
+        )
+
+    def above(self, limit: int) -> Summaries:
         """Return the same of the values above a limit."""
-        values, counts = self._listed(row)
-        first = bisect_right(values, limit)
-        values, counts = values[first:], counts[first:]
-        total = sum(map(mul, values, counts))
-        return _summary(values, counts, total, int(self.highest[row]))
+        counts = np.where(self.values > limit, self.counts, 0)
+        total = self._total(self.values, counts)
+        return self._summaries(self.values, counts, total, self.highest)
 
-    def _listed(self, row: int) -> tuple[list[int], list[int]]:
-        # Most flows have few distinct values, for which lists are faster than arrays.
-        values, counts = self.distinct(row)
-        return values.tolist(), counts.tolist()
+    def _each(self, of_flows: Column) -> Column:
+        """Return a column of flows as one of values."""
+        return np.repeat(of_flows, np.diff(self.start))
+
+    def _n(self, counts: Column) -> Column:
+        sums = np.concatenate([[0], np.cumsum(counts)])
+        n: Column = sums[self.start[1:]] - sums[self.start[:-1]]
+        return n
+
+    def _total(self, values: Column, counts: Column) -> NDArray[np.float64]:
+        # In floats, which are exact below 2**53 and no nonsense above 2**63. There is
+        # nothing to add up where a flow has no values: then it does not matter.
+        products = np.append(values.astype(np.float64) * counts, 0)
+        return np.add.reduceat(products, self.start[:-1])
+
+    def _summaries(
+        self,
+        values: Column,
+        counts: Column,
+        total: NDArray[np.float64],
+        highest: Column,
+    ) -> Summaries:
+        """Summarise values, of which each occurred so many times, ascending in a flow.
+
+        A quantile is the nearest rank at or above, as in Measurement.summary.
+        """
+        sums, n = np.cumsum(counts), self._n(counts)
+        before = np.concatenate([[0], sums])[self.start[:-1]]
+        found = np.zeros((len(n), 2 + len(_SHARES)))
+        some = n > 0
+        n_some, most = n[some], highest[some]
+        found[some, 0] = total[some] / n_some
+        for column, share in enumerate(_SHARES, start=1):
+            at = np.searchsorted(sums, before[some] - (-share * n_some // 100))
+            found[some, column] = np.minimum(values[at], most)
+        found[some, -1] = most
+        return Summaries(n=n, statistics=found)
 
 
 def tallies(pool: Table, places: Column) -> Tallies:
     """Return the tallies that stand at some places of a pool."""
     head = pool[places[:, None] + np.arange(PRECISION + 1)]
     rows = np.zeros((int(head[:, USED].sum()), 3), np.int64)
-    _spill(pool, places, rows)
-    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    spill(pool, np.ascontiguousarray(places), rows)
     return Tallies(
         values=rows[:, 1].copy(),
         counts=rows[:, 2].copy(),
         start=np.concatenate([[0], np.cumsum(head[:, USED])]),
-        n=head[:, N],
         total=head[:, SUM],
         highest=head[:, MAX],
         precision=head[:, PRECISION],
     )
-
-
-@kernel
-def _spill(pool: Table, places: Column, rows: Table) -> None:
-    start = 0
-    for row in range(len(places)):
-        start = spilled(pool, places[row], row, rows, start)
-
-
-def _summary(values: list[int], counts: list[int], total: int, highest: int) -> Summary:
-    """Summarise values, ascending, of which each occurred so many times.
-
-    A quantile is the nearest rank at or above, as in Measurement.summary.
-    """
-    if not values:
-        return Summary(n=0)
-    sums = list(accumulate(counts))
-    n = sums[-1]
-    ranks = (-(-share * n // 100) for share in _SHARES)
-    at = (values[bisect_left(sums, rank)] for rank in ranks)
-    p50, p90, p99 = (float(min(value, highest)) for value in at)
-    return Summary(n=n, mean=total / n, p50=p50, p90=p90, p99=p99, max=float(highest))

@@ -12,9 +12,9 @@ Evidence, the best first:
 """
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from testbed.trace.jit import Table
 from testbed.trace.pcapng import Direction
 from testbed.trace.state import (
     ACCEPTS,
@@ -28,6 +28,9 @@ from testbed.trace.state import (
     TOLD_DIRECTION,
     TOLD_TTL,
 )
+
+#: The columns of a side, see state.py.
+Side = Sequence[int]
 
 _INITIAL_TTLS = (64, 128, 255)
 _FAR = 4  # times as long as the near part of a round trip
@@ -50,7 +53,7 @@ class Inferred:
     source: str = ""
 
 
-def vantage_of(own: Table, peer: Table) -> Inferred:
+def vantage_of(own: Side, peer: Side) -> Inferred:
     """Infer the vantage from the two sides of a flow; own is the one that sends."""
     for source, infer in (
         ("ttl", _by_ttl),
@@ -63,7 +66,7 @@ def vantage_of(own: Table, peer: Table) -> Inferred:
     return Inferred(vantage=Vantage.UNKNOWN)
 
 
-def _by_ttl(own: Table, peer: Table) -> Vantage:
+def _by_ttl(own: Side, peer: Side) -> Vantage:
     if not peer[S_FIRST]:
         return Vantage.UNKNOWN
     data, acks = own[TOLD_TTL] in _INITIAL_TTLS, peer[TOLD_TTL] in _INITIAL_TTLS
@@ -74,7 +77,7 @@ def _by_ttl(own: Table, peer: Table) -> Vantage:
     return Vantage.SENDER if data else Vantage.RECEIVER
 
 
-def _by_handshake(own: Table, peer: Table) -> Vantage:
+def _by_handshake(own: Side, peer: Side) -> Vantage:
     opens, accepts = (peer, own) if own[KNOWS] & ACCEPTS else (own, peer)
     once = (
         opens[SYN_NS] == opens[SYN_AGAIN_NS]
@@ -82,8 +85,8 @@ def _by_handshake(own: Table, peer: Table) -> Vantage:
     )
     if not (opens[KNOWS] & HAS_SYN and opens[KNOWS] & HAS_ANSWER) or not once:
         return Vantage.UNKNOWN
-    forth = int(accepts[SYN_NS] - opens[SYN_NS])
-    back = int(opens[ANSWER_NS] - accepts[SYN_NS])
+    forth = accepts[SYN_NS] - opens[SYN_NS]
+    back = opens[ANSWER_NS] - accepts[SYN_NS]
     if min(forth, back) < 0 or not max(forth, back):
         return Vantage.UNKNOWN
     if max(forth, back) < _FAR * min(forth, back):
@@ -92,7 +95,7 @@ def _by_handshake(own: Table, peer: Table) -> Vantage:
     return Vantage.SENDER if at_opener == (opens is own) else Vantage.RECEIVER
 
 
-def _by_direction(own: Table, peer: Table) -> Vantage:
+def _by_direction(own: Side, peer: Side) -> Vantage:
     del peer
     if own[TOLD_DIRECTION] == Direction.OUTGOING:
         return Vantage.SENDER

@@ -7,7 +7,7 @@ Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng (section numbers are t
 document's).
 """
 
-from testbed.trace.jit import Bytes, Table, kernel
+from testbed.trace.jit import Bytes, Table, entry, kernel
 from testbed.trace.loads import half, word
 
 #: The columns of a record. at: of the packet's first byte in the buffer.  captured:
@@ -31,8 +31,10 @@ TIMES, OVER_TWICE, BINARY, NO_TIME = range(4)
 PAUSED, TOLD, DAMAGED = range(3)
 
 #: Packets that could not be used, by reason; the places are those of REASONS.
-BAD_BLOCK, BAD_INTERFACE, BAD_TIME, UNTIMED = range(4)
-WALK_REASONS = 4
+BAD_BLOCK, BAD_INTERFACE, BAD_TIME, UNTIMED, BEYOND = range(5)
+WALK_REASONS = 5
+#: In one section, of which more are not remembered: such a file is junk.
+MOST_INTERFACES = 1 << 16
 
 SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 5, 6
 SHORTEST_BLOCK = 12  # type, length, length
@@ -45,7 +47,7 @@ _LATEST_S = _TIME_LIMIT // _NS_PER_S
 _HALF = 32  # bits
 
 
-@kernel
+@entry
 def walk_pcap(
     data: Bytes, at: int, end: int, shape: Table, records: Table
 ) -> tuple[int, int]:
@@ -69,7 +71,7 @@ def walk_pcap(
     return row, at
 
 
-@kernel
+@entry
 def walk_pcapng(
     data: Bytes,
     span: tuple[int, int],
@@ -123,7 +125,8 @@ def _enhanced(
     enhanced = word(data, at, big) == ENHANCED
     number = word(data, at + 8, big) if enhanced else half(data, at + 8, big)
     if number >= len(interfaces):
-        skips[BAD_INTERFACE] += 1
+        full = len(interfaces) == MOST_INTERFACES
+        skips[BEYOND if full else BAD_INTERFACE] += 1
         return 0
     high, low = word(data, at + 12, big), word(data, at + 16, big)
     time_ns = _nanoseconds(high, low, interfaces[number])

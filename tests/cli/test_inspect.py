@@ -1,8 +1,10 @@
 """What `inspect` prints, and with which exit code."""
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,98 @@ def test_a_cut_file_is_shown_with_a_warning(tmp_path, capsys) -> None:
     assert status == 0
     assert "wanted a block of" in warnings[0]
     assert told.err == f"testbed: {warnings[0]}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "magic"),
+    [
+        pytest.param("png", b"\x89PNG", id="png"),
+        pytest.param("svg", b"<?xml", id="svg"),
+        pytest.param("pdf", b"%PDF", id="pdf"),
+    ],
+)
+def test_the_first_flow_is_drawn(kind: str, magic: bytes, tmp_path) -> None:
+    picture = tmp_path / f"flow.{kind}"
+
+    assert main(["inspect", "--plot", str(picture), str(AFTER)]) == 0
+    assert picture.read_bytes().startswith(magic)
+    assert [path.name for path in tmp_path.iterdir()] == [picture.name]
+
+
+def test_the_flow_that_is_drawn_is_the_one_asked_for(tmp_path) -> None:
+    capture, picture = tmp_path / "two.pcap", tmp_path / "flow.svg"
+    talk = Talk().handshake().client(length=900, ack=0).server(length=90, ack=900)
+    capture.write_bytes(talk.written())
+
+    main(["inspect", "--flow", "2", "--plot", str(picture), str(capture)])
+
+    assert "10.0.0.2:80 &gt; 10.0.0.1:40000" in picture.read_text()
+
+
+def test_the_model_says_which_rule_explains_the_sizes(capsys) -> None:
+    main(["inspect", "--model", "--json", str(AFTER)])
+
+    (flow,) = json.loads(capsys.readouterr().out)["flows"]
+    best = flow["fit"]["candidates"][0]
+    assert flow["fit"]["packets"] == flow["packets"] == 175
+    assert best["match"] > 0.9
+
+
+def test_what_the_model_says_stands_below_the_flows(tmp_path, capsys) -> None:
+    capture = tmp_path / "one.pcap"
+    capture.write_bytes(Talk().handshake().client(length=900, ack=0).written())
+
+    main(["inspect", "--model", str(capture)])
+
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[-2:] == [
+        "what explains flow 1",
+        "cannot be fitted: 1 data packets are too few",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "complaint"),
+    [
+        pytest.param(["--plot", "flow.txt", str(AFTER)], "no picture", id="a-text"),
+        pytest.param(
+            ["--plot", "none/flow.png", str(AFTER), "--top", "0"],
+            "no flow to draw",
+            id="no-flow",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_error(
+    argv, complaint, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["inspect", *argv]) == 2
+    assert complaint in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_waited_for_and_that_is_said(tmp_path, capsys) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[AFTER.read_bytes()])
+    writer.start()
+
+    status = main(["inspect", "--json", str(pipe)])
+
+    writer.join()
+    told = capsys.readouterr()
+    assert status == 0
+    assert json.loads(told.out)["packets"] == 356
+    assert told.err == f"testbed: {pipe}: a pipe; waiting for who writes\n"
+
+
+def test_a_file_may_have_a_name_that_is_no_text(tmp_path, capsys) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path / "capture") + b"\xff"))
+    path.write_bytes(AFTER.read_bytes())
+
+    assert main(["inspect", "--json", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == str(path)
 
 
 def test_commands_that_read_no_capture_do_not_wait_for_numba() -> None:

@@ -51,6 +51,19 @@ def test_a_cut_compressed_capture_yields_what_came_before(packed: bytes) -> None
     assert inspection.warnings
 
 
+def test_zstd_cut_between_two_packets_yields_those_before_and_a_warning() -> None:
+    half = Talk()
+    half.packets[:] = TALK.packets[:1500]
+    zstd = zstandard.ZstdCompressor().compressobj()
+    packed = zstd.compress(half.written())
+    packed += zstd.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+    inspection = inspect_bytes(packed, "x")
+
+    assert inspection.packets == 1500
+    assert inspection.warnings == ("x: the zstd data ends early",)
+
+
 def test_damaged_compressed_data_is_a_warning() -> None:
     packed = PACKED["gzip"]
     middle = len(packed) // 2
@@ -88,6 +101,9 @@ def test_a_capture_is_read_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(gzip.compress(b"hello"), "got 68 65 6c 6c", id="gzip-of-junk"),
         pytest.param(gzip.compress(b""), "got an empty file", id="gzip-of-nothing"),
         pytest.param(b"\x1f\x8b" + bytes(30), "damaged gzip data", id="half-a-gzip"),
+        pytest.param(
+            b"\x28\xb5\x2f\xfd" + bytes(100), "zstd data ends early", id="half-a-zstd"
+        ),
     ],
 )
 def test_what_is_no_capture_is_one_clear_error(data: bytes, message: str) -> None:
