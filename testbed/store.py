@@ -138,8 +138,14 @@ def finish(run: Run, *, wall_seconds: float, virtual_seconds: float) -> Run:
 
 
 def load_runs(folder: Path) -> tuple[Run, ...]:
-    """Return the runs below a run-id folder, in the experiment's order of variants."""
+    """Return the runs below a run-id folder, in the experiment's order of variants.
+
+    Of the folder of one variant in it, those of that variant.
+    """
     records = sorted(folder.glob(f"*/*/{RECORD}"))
+    if not records and (own := sorted(folder.glob(f"*/{RECORD}"))):
+        repeats = [load_run(path.parent) for path in own]
+        return tuple(sorted(repeats, key=lambda run: run.repeat))
     if not records:
         raise StoreError(f"{folder}: no runs here (no */*/{RECORD})")
     runs = [load_run(path.parent) for path in records]

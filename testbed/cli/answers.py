@@ -22,9 +22,7 @@ def show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> 
     if as_json:
         print(json.dumps(results_json(results), indent=1, allow_nan=False))
         return
-    console = Console()
-    # Below this a table would crop digits; a narrow terminal wraps lines instead.
-    console.width = max(console.width, _TABLE_WIDTH)
+    console = table_console()
     console.print(verdict_table(results))
     for page in pages:
         console.print(f"report: {page}", highlight=False, soft_wrap=True)
@@ -61,6 +59,14 @@ def show_machines(
         console.print(told_why.append(str(each.error)), soft_wrap=True)
     for page in pages:
         console.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def table_console() -> Console:
+    """Return a console for stdout that is wide enough for tables."""
+    console = Console()
+    # Below this a table would crop digits; a narrow terminal wraps lines instead.
+    console.width = max(console.width, _TABLE_WIDTH)
+    return console
 
 
 def exit_code(results: Sequence[Result]) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import testbed
 from testbed.cli.claims import add_claims
 from testbed.cli.clean import add_clean
+from testbed.cli.compare import add_compare
 from testbed.cli.guarded import guarded, take_signals
 from testbed.cli.inspect import add_inspect
 from testbed.cli.kernel import add_kernel
@@ -24,6 +25,7 @@ from testbed.cli.run import add_run
 _VERBS = (
     ("run", add_run, "run experiments, print verdicts, report"),
     ("report", add_report, "render stored runs again"),
+    ("compare", add_compare, "stored runs against each other"),
     ("inspect", add_inspect, "what the senders in a capture did"),
     ("model", add_model, "what the sender model predicts"),
     ("claims", add_claims, "draft an experiment from a patch mail's tested section"),

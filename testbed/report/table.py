@@ -85,7 +85,7 @@ def _results(results: Sequence[Result]) -> Iterator[RenderableType]:
 def _compared(result: Result) -> Iterator[RenderableType]:
     """Hold kernels against each other, where the variants have several."""
     yield from (Text(line) for line in kernel_lines(result))
-    yield from map(_grid, kernel_grids(result, _KERNELS_ABREAST))
+    yield from map(grid_table, kernel_grids(result, _KERNELS_ABREAST))
 
 
 def _result(result: Result) -> Iterator[RenderableType]:
@@ -195,15 +195,16 @@ def _model(result: Result) -> Iterator[RenderableType]:
     variants = [name for name in result.variants() if result.predicted(name)]
     matched = match_grid(result)
     if matched.rows:
-        yield _grid(matched)
+        yield grid_table(matched)
     told = (divergence_lines(*each) for each in divergences(result))
     for line in (*chain.from_iterable(told), *unreached(result)):
         yield Padding(Text(line), (0, 0, 0, 2))
     for at in range(0, len(variants), _ABREAST):
-        yield _grid(attribution_grid(result, variants[at : at + _ABREAST]))
+        yield grid_table(attribution_grid(result, variants[at : at + _ABREAST]))
 
 
-def _grid(grid: Grid) -> Table:
+def grid_table(grid: Grid) -> Table:
+    """Return a table of texts as the terminal shows it."""
     table = _table()
     table.add_column(Text(grid.title), overflow="fold")
     for name in grid.head[1:]:
