@@ -18,7 +18,8 @@ from testbed.spec.experiment import Scale
 
 _ABREAST = 2  # sides beside the first, in one table of the terminal
 _OVERLAP = "~"
-_SHORT = 44  # what a terminal shows of a condition's value
+_SHORT = 60  # what a terminal shows of a condition's value
+_READ_BACK = "environment"
 _KINDS = {"metric": "Metrics", "rule": "Data packets cut by", "counter": "Counters"}
 
 
@@ -34,7 +35,7 @@ def comparison_page(found: Comparison) -> str:
         Part(
             title="What differs, and what does not",
             lines=tuple(_said(found)),
-            grids=(_differences(found, None),),
+            grids=(_differences(found),),
         )
     ]
     for pair in found.pairs:
@@ -53,8 +54,7 @@ def comparison_page(found: Comparison) -> str:
 def _terminal(found: Comparison) -> Iterator[RenderableType]:
     yield from (Text(each.title, "bold") for each in found.sides)
     yield from (Text(line) for line in _said(found))
-    if found.differences:
-        yield grid_table(_differences(found, _SHORT))
+    yield from map(_indented, _differing(found))
     others = range(1, len(found.sides))
     for pair in found.pairs:
         shown = [each for each in pair.rows if _is_brief(each)]
@@ -64,8 +64,29 @@ def _terminal(found: Comparison) -> Iterator[RenderableType]:
         left = len(pair.rows) - len(shown)
         if left:
             told = f"{plural(left, 'figure')} more, the same on all sides"
-            yield Padding(Text(told), (0, 0, 0, 2))
+            yield _indented(told)
     yield from (Text(line) for line in _legend(found))
+
+
+def _indented(line: str) -> RenderableType:
+    return Padding(Text(line), (0, 0, 0, 2))
+
+
+def _differing(found: Comparison) -> Iterator[str]:
+    """Say each difference in a line; of what was read back the names are enough."""
+    read_back = []
+    for each in found.differences:
+        what = f"{each.pair}: {each.what}" if each.pair else each.what
+        if _group(each.what) == _READ_BACK:
+            read_back.append(each.what.partition(": ")[2])
+            continue
+        values = (
+            f"{side.label} {_cut(value)}"
+            for side, value in zip(found.sides, each.values, strict=True)
+        )
+        yield f"{what}: {', '.join(values)}"
+    if read_back:
+        yield f"{_READ_BACK}: {', '.join(dict.fromkeys(read_back))}"
 
 
 def _is_brief(row: Row) -> bool:
@@ -138,22 +159,22 @@ def _group(what: str) -> str:
     return what.partition(":")[0]
 
 
-def _differences(found: Comparison, most: int | None) -> Grid:
+def _differences(found: Comparison) -> Grid:
     return Grid(
         title="What differs",
         head=("what differs", *(each.label for each in found.sides)),
         rows=tuple(
             (
                 f"{each.pair}: {each.what}" if each.pair else each.what,
-                *(_cut(value, most) for value in each.values),
+                *each.values,
             )
             for each in found.differences
         ),
     )
 
 
-def _cut(text: str, most: int | None) -> str:
-    return text if most is None or len(text) <= most else text[: most - 3] + "..."
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."
 
 
 def _about(found: Comparison, pair: Pair) -> Iterator[str]:
