@@ -93,13 +93,18 @@ _CHECKOUT = Path(testbed.__file__).parent.parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How to run experiments. command: what the user typed, for the record."""
+    """How to run experiments. command: what the user typed, for the record.
+
+    abreast: how many runs of one experiment at a time, None for as many as there are
+    cores; in real time always one.
+    """
 
     machine: Machine
     seed: int
     repeats: int
     out: Path
     command: str
+    abreast: int | None = None
 
 
 class Watch(Protocol):
@@ -138,7 +143,8 @@ def record(
             _recording(run, kernels[run.spec().kernel], plan.machine, watch, held)
             for run in runs
         ]
-        abreast = 1 if plan.machine.clock == "real" else os.cpu_count()
+        cores = len(os.sched_getaffinity(0))
+        abreast = 1 if plan.machine.clock == "real" else plan.abreast or cores
         _run_all(works, abreast, stop or Stop())
     return folder
 

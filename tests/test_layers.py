@@ -23,7 +23,7 @@ LAYERS = (
     {"machine", "lab", "claims"},
     {"report", "lab_job"},
     {"pipeline", "export", "inspected", "progress", "clean"},
-    {"choosing"},
+    {"choosing", "sweep"},
     {"cli"},
     {"__main__"},
 )

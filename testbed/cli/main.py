@@ -20,12 +20,14 @@ from testbed.cli.listing import add_list
 from testbed.cli.model import add_model
 from testbed.cli.report import add_report
 from testbed.cli.run import add_run
+from testbed.cli.sweep import add_sweep
 
 #: In the order in which help lists them.
 _VERBS = (
     ("run", add_run, "run experiments, print verdicts, report"),
     ("report", add_report, "render stored runs again"),
     ("compare", add_compare, "stored runs against each other"),
+    ("sweep", add_sweep, "a grid of settings, as many points at once as cores"),
     ("inspect", add_inspect, "what the senders in a capture did"),
     ("model", add_model, "what the sender model predicts"),
     ("claims", add_claims, "draft an experiment from a patch mail's tested section"),

@@ -1,6 +1,12 @@
 """Options that several verbs take."""
 
 import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from testbed.machine.machine import Machine
+from testbed.pipeline import REPEATS, Plan
 
 
 def add_settings(verb: argparse.ArgumentParser) -> None:
@@ -13,3 +19,67 @@ def add_settings(verb: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change a key of every variant, such as path.rtt=10ms",
     )
+
+
+def add_runs(verb: argparse.ArgumentParser) -> None:
+    """Add what says how runs are made: at which scale, on what, how often, where to."""
+    verb.add_argument(
+        "--full", action="store_true", help="send what was published, not a tenth of it"
+    )
+    verb.add_argument(
+        "--kernel",
+        dest="kernels",
+        action="append",
+        default=[],
+        metavar="[VARIANT=]NAME",
+        help="the kernel of every variant, or of one; NAME+FILE has a patch on top. "
+        "Names that are no variant's (a=6.1 b=6.12) compare kernels with each other",
+    )
+    verb.add_argument(
+        "--seed", type=_seed, default=1, help="of all randomness (default 1)"
+    )
+    verb.add_argument(
+        "--repeat",
+        type=_count,
+        metavar="N",
+        help=f"of each variant (default 1, in real time {REPEATS['real']}, in turns)",
+    )
+    verb.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
+    add_quiet(verb)
+
+
+def add_quiet(verb: argparse.ArgumentParser) -> None:
+    """Add --quiet, which leaves the progress out."""
+    verb.add_argument(
+        "--quiet", "-q", action="store_true", help="do not tell how far things are"
+    )
+
+
+def plan_of(arguments: argparse.Namespace, machine: Machine) -> Plan:
+    """Return the plan that the options of add_runs() make, on a machine."""
+    return Plan(
+        machine=machine,
+        seed=arguments.seed,
+        repeats=arguments.repeat or REPEATS[machine.clock],
+        out=arguments.out,
+        command=typed(),
+    )
+
+
+def typed() -> str:
+    """Return the command line, as it can be typed again."""
+    return "python -m testbed " + shlex.join(sys.argv[1:])
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError("must be from 0 to 2**32 - 1")
+    return value

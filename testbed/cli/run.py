@@ -1,8 +1,6 @@
 """The verb run: experiments recorded, measured and judged."""
 
 import argparse
-import shlex
-import sys
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -11,15 +9,12 @@ from rich.console import Console
 
 from testbed.choosing import AUTO, Choice, Refusal, choose, ready
 from testbed.cli.answers import exit_code, show, show_machines
-from testbed.cli.options import add_settings
+from testbed.cli.options import add_runs, add_settings, plan_of
 from testbed.errors import PlacedError, TestbedError, Unavailable
 from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
-from testbed.machine.machine import Machine
 from testbed.pipeline import (
     MACHINES,
-    REPEATS,
-    Plan,
     check_names,
     measured_result,
     publish,
@@ -41,9 +36,6 @@ def add_run(run: argparse.ArgumentParser) -> None:
         "experiments", nargs="*", help="names or .yaml files; none: all shipped ones"
     )
     run.add_argument(
-        "--full", action="store_true", help="send what was published, not a tenth of it"
-    )
-    run.add_argument(
         "--machine",
         dest="machines",
         action="append",
@@ -51,26 +43,8 @@ def add_run(run: argparse.ArgumentParser) -> None:
         help="uml: virtual time (default); uml-real, qemu, host: real time, for CPU "
         "and rates; auto: the best that can do it. Several are shown side by side",
     )
-    run.add_argument(
-        "--kernel",
-        dest="kernels",
-        action="append",
-        default=[],
-        metavar="[VARIANT=]NAME",
-        help="the kernel of every variant, or of one; NAME+FILE has a patch on top. "
-        "Names that are no variant's (a=6.1 b=6.12) compare kernels with each other",
-    )
+    add_runs(run)
     add_settings(run)
-    run.add_argument(
-        "--seed", type=_seed, default=1, help="of all randomness (default 1)"
-    )
-    run.add_argument(
-        "--repeat",
-        type=_count,
-        metavar="N",
-        help=f"of each variant (default 1, in real time {REPEATS['real']}, in turns)",
-    )
-    run.add_argument("--out", type=Path, default=Path("captures"), metavar="DIR")
     _add_answer(run)
     run.set_defaults(command=_run, lost="; every run that had not ended is void")
 
@@ -92,20 +66,6 @@ def _add_answer(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--junit", type=Path, metavar="FILE", help="write JUnit XML to a file"
     )
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 1 << 32:
-        raise argparse.ArgumentTypeError("must be from 0 to 2**32 - 1")
-    return value
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -194,9 +154,12 @@ def _results(
     drawn: list[Drawn] = []
     pages: list[Path] = []
     machines = dict.fromkeys(choice.machine for choice in choices)
-    with watching(Console(stderr=True)) as watch, Workers() as workers:
+    with (
+        watching(Console(stderr=True), quiet=arguments.quiet) as watch,
+        Workers() as workers,
+    ):
         for machine in machines:
-            plan = _plan(arguments, machine)
+            plan = plan_of(arguments, machine)
             own = [each.experiment for each in choices if each.machine is machine]
             with recorded(own, plan, watch) as folders:
                 for folder in folders:
@@ -232,13 +195,3 @@ def _show_machines(
     show_machines(results, lost, pages, as_json=arguments.json)
     codes = [each.error.exit_code for each in lost]
     return max([*codes, 0]) if codes else exit_code(results)
-
-
-def _plan(arguments: argparse.Namespace, machine: Machine) -> Plan:
-    return Plan(
-        machine=machine,
-        seed=arguments.seed,
-        repeats=arguments.repeat or REPEATS[machine.clock],
-        out=arguments.out,
-        command="python -m testbed " + shlex.join(sys.argv[1:]),
-    )

@@ -1,0 +1,1 @@
+"""Many points of an experiment: which to run, where, and what became of them."""
