@@ -15,6 +15,7 @@ from testbed.cli.options import add_runs, add_settings, plan_of, typed
 from testbed.errors import InfrastructureError
 from testbed.export.swept import swept_csv, swept_json
 from testbed.files import sha256
+from testbed.kernels.cache import using
 from testbed.pipeline import MACHINES, check_names, on_machine
 from testbed.process import Workers
 from testbed.progress import watching
@@ -28,7 +29,7 @@ from testbed.store import explained, write_text
 from testbed.sweep.cluster import record_on
 from testbed.sweep.here import record_here
 from testbed.sweep.run import sweep
-from testbed.sweep.task import Points, tasks_of
+from testbed.sweep.task import Points, kernels_of, tasks_of
 
 _MOST_ROWS = 40  # of the table on the terminal; the page has all
 _MOST_COLUMNS = 4
@@ -71,7 +72,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     points = points_of(axes, partial(_load, arguments))
     for each in points:
         check_names(each.experiment)
-    machine.check(base)
+        machine.check(each.experiment)
     plan = replace(plan_of(arguments, machine), abreast=1)
     kept = Points(arguments.out, base.name)
     with watching(Console(stderr=True), quiet=arguments.quiet) as watch:
@@ -79,7 +80,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         recorder = (
             partial(record_on, arguments.dask, kept) if arguments.dask else record_here
         )
-        with Workers() as workers:
+        with using(kernels_of(tasks)), Workers() as workers:
             results, broken = sweep(tasks, recorder, kept, workers, watch)
     swept = Swept(
         experiment=points[0].experiment,

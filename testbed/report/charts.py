@@ -47,10 +47,10 @@ _SETTINGS: Any = {
     "ytick.color": _INK,
 }
 _WIDTH, _HEIGHT = 9.0, 3.0
-_CELL, _LEAST_PANEL = 0.34, 2.2  # inches
-_ABREAST = 3  # panels beside each other
-_SLANTED = 6  # labels below more columns than this are turned
-_MOST_WRITTEN = 14  # columns whose cells have room for a value
+#: Inches: a cell's height and the width its value needs; a panel's least height, and
+#: what it needs beside its cells.
+_CELL, _WRITTEN, _LEAST_PANEL, _BESIDE = 0.3, 0.74, 2.0, 0.9
+_SLANTED = 11  # labels below more columns than this are turned, and no cell is written
 _DARK = 0.55  # above this share of the range a cell's value is written in white
 #: From the least to the most on an axis: beyond it a logarithm tells more.
 _WIDE = 20
@@ -66,11 +66,20 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One heat map: a row of values for each value of the first axis."""
+    """One heat map: a row of values for each value of the first axis.
+
+    alone: its colours are its own, not those of the panels that have one scale.
+    """
 
     name: str
     values: tuple[tuple[float | None, ...], ...]
     unit: str
+    alone: bool = False
+
+    def cells(self) -> Any:
+        """Return the values as an array, nan where there is none."""
+        rows = [[np.nan if v is None else v for v in row] for row in self.values]
+        return np.array(rows, float)
 
 
 def line_chart(
@@ -114,47 +123,57 @@ def heat_map(
     panels: Sequence[Panel],
 ) -> str:
     """Draw values over two axes, a panel each. down, across: name and values."""
-    abreast = min(_ABREAST, len(panels))
+    wide = _WRITTEN * min(len(across[1]), _SLANTED) + _BESIDE
+    abreast = max(1, min(len(panels), int(_WIDTH / wide)))
     shape = (-(-len(panels) // abreast), abreast)
-    height = max(_LEAST_PANEL, _CELL * len(down[1]) + 1.0) * shape[0]
+    height = max(_LEAST_PANEL, _CELL * len(down[1]) + _BESIDE) * shape[0]
     with _picture(name, (_WIDTH, height), shape) as (axes, out):
         for place, panel in zip(axes, panels, strict=False):
-            _heat(place, panel, down, across)
+            alike = [each for each in panels if not each.alone]
+            ends = _ends([panel] if panel.alone else alike)
+            _heat(place, panel, (down, across), ends)
         for place in axes[len(panels) :]:
             place.set_axis_off()
     return out[0]
 
 
+def _ends(panels: Sequence[Panel]) -> tuple[float, float]:
+    every = np.concatenate([each.cells().ravel() for each in panels])
+    known = every[np.isfinite(every)]
+    if not known.size:
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    return low, high if high > low else low + 1
+
+
 def _heat(
     axes: Axes,
     panel: Panel,
-    down: tuple[str, Sequence[str]],
-    across: tuple[str, Sequence[str]],
+    named: tuple[tuple[str, Sequence[str]], tuple[str, Sequence[str]]],
+    ends: tuple[float, float],
 ) -> None:
-    cells = np.array(
-        [[np.nan if v is None else v for v in row] for row in panel.values], float
-    )
-    known = cells[np.isfinite(cells)]
-    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
-    high = high if high > low else low + 1
-    axes.pcolormesh(
+    down, across = named
+    cells = panel.cells()
+    low, high = ends
+    mesh = axes.pcolormesh(
         cells, cmap="YlGnBu", vmin=low, vmax=high, edgecolor="white", lw=0.5
     )
     axes.set_title(panel.name)
     axes.set_xticks(np.arange(len(across[1])) + 0.5, across[1])
     axes.set_yticks(np.arange(len(down[1])) + 0.5, down[1])
     axes.tick_params(length=0)
-    if len(across[1]) > _SLANTED:
-        axes.tick_params(axis="x", labelrotation=60)
     axes.set_xlabel(across[0])
     axes.set_ylabel(down[0])
     axes.invert_yaxis()
-    if len(across[1]) <= _MOST_WRITTEN:
-        _write(axes, cells, panel.unit, (low, high))
+    if len(across[1]) <= _SLANTED:
+        _write(axes, cells, panel.unit, ends)
+        return
+    axes.tick_params(axis="x", labelrotation=60)
+    bar = axes.figure.colorbar(mesh, ax=axes, format=FuncFormatter(_ticks(panel.unit)))
+    bar.outline.set_visible(False)
 
 
 def _write(axes: Axes, cells: Any, unit: str, ends: tuple[float, float]) -> None:
-    size = 8 if cells.shape[1] <= _SLANTED else 5.5
     for (row, column), value in np.ndenumerate(cells):
         known = bool(np.isfinite(value))
         dark = known and (value - ends[0]) / (ends[1] - ends[0]) > _DARK
@@ -164,7 +183,7 @@ def _write(axes: Axes, cells: Any, unit: str, ends: tuple[float, float]) -> None
             amount(float(value), unit) if known else NOTHING,
             ha="center",
             va="center",
-            fontsize=size,
+            fontsize=7.5,
             color="white" if dark else _INK,
         )
 

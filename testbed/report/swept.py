@@ -229,7 +229,9 @@ def _heat(swept: Swept, name: str, prefix: str, outer: tuple[str, ...]) -> Pictu
             tuple(map(_ratio, over, under))
             for over, under in zip(cells[last], cells[first], strict=True)
         )
-        panels.append(Panel(name=f"{last} / {first}", values=ratios, unit=""))
+        panels.append(
+            Panel(name=f"{last} / {first}", values=ratios, unit="", alone=True)
+        )
     where = ", ".join(
         f"{axis.key} {at}" for axis, at in zip(swept.axes, outer, strict=False)
     )
@@ -240,7 +242,8 @@ def _heat(swept: Swept, name: str, prefix: str, outer: tuple[str, ...]) -> Pictu
             prefix, (down.key, down.values), (across.key, across.values), panels
         ),
         alt=f"Heat maps of {told}; the table below has the numbers.",
-        caption=f"{told}: a panel a variant, and {last} over {first}.",
+        caption=f"{told}: a panel a variant, in the same colours; {last} over {first} "
+        "in its own.",
     )
 
 

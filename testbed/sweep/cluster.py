@@ -5,14 +5,13 @@ others. Workers have this testbed installed; kernels they get from here. Start w
 record_on.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from testbed.errors import InfrastructureError, TestbedError, Unavailable
 from testbed.files import sha256
-from testbed.kernels.cache import using
 from testbed.spec.kernel import BuiltKernel
 from testbed.sweep.here import Outcome
 from testbed.sweep.remote import (
@@ -26,7 +25,7 @@ from testbed.sweep.remote import (
     lacks,
     unpack,
 )
-from testbed.sweep.task import Points, Task, code_hash
+from testbed.sweep.task import Points, Task, code_hash, kernels_of
 
 _CONNECT_S = 10
 
@@ -41,9 +40,8 @@ def record_on(
     """
     if not tasks:
         return
-    kernels = {each.image: each for task in tasks for each in task.kernels.values()}
-    with using(kernels.values()), _client(address) as client:
-        images = _Images(client, kernels.values())
+    with _client(address) as client:
+        images = _Images(client, kernels_of(tasks))
         images.send_to_all()
         code = code_hash()
         waiting = {_submit(client, _order(each, images, code)): each for each in tasks}
@@ -107,7 +105,7 @@ def _submit(client: Any, order: Order) -> Any:
 class _Images:
     """The images of kernels by their hashes, and who was sent which."""
 
-    def __init__(self, client: Any, kernels: Any) -> None:
+    def __init__(self, client: Any, kernels: Iterable[BuiltKernel]) -> None:
         self._client = client
         self._paths: dict[str, Path] = {}
         self._hashes: dict[Path, str] = {}

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from testbed.errors import TestbedError
-from testbed.kernels.cache import using
 from testbed.kernels.progress import Progress
 from testbed.pipeline import record
 from testbed.process import Stop
@@ -38,8 +37,7 @@ def record_here(tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
     real = tasks[0].plan.machine.clock == "real"
     abreast = 1 if real else len(os.sched_getaffinity(0))
     stop = Stop()
-    kernels = {each.image: each for task in tasks for each in task.kernels.values()}
-    with using(kernels.values()), ThreadPoolExecutor(max_workers=abreast) as pool:
+    with ThreadPoolExecutor(max_workers=abreast) as pool:
         futures = {pool.submit(record_task, task, stop): task for task in tasks}
         try:
             for future in as_completed(futures):

@@ -121,6 +121,12 @@ def tasks_of(
     return tuple(tasks), tuple(broken)
 
 
+def kernels_of(tasks: Sequence[Task]) -> tuple[BuiltKernel, ...]:
+    """Return every kernel that tasks need, once."""
+    found = {each.image: each for task in tasks for each in task.kernels.values()}
+    return tuple(found.values())
+
+
 def _built(name: str, watch: BuildWatch) -> BuiltKernel | BuildError:
     try:
         return resolve(name, partial(watch.kernel, name))
