@@ -50,7 +50,9 @@ def guarded(arguments: argparse.Namespace) -> int:
         told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
         return TestbedError.exit_code
     except KeyboardInterrupt:
-        _console().print(f"testbed: interrupted{getattr(arguments, 'lost', '')}")
+        lost = getattr(arguments, "lost", "")
+        text = f"testbed: interrupted{lost}"
+        _console().print(text, markup=False, highlight=False, soft_wrap=True)
         return _INTERRUPTED
 
 

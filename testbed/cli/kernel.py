@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from testbed.cli.options import add_quiet
 from testbed.kernels import cache
 from testbed.kernels.build import cached, ensure
 from testbed.kernels.limit import (
@@ -45,6 +46,7 @@ def add_kernel(kernel: argparse.ArgumentParser) -> None:
     show = verbs.add_parser("show", help="the identity of a kernel (built if need be)")
     show.add_argument("name", nargs="?", default=_DEFAULT)
     _add_arch(show)
+    add_quiet(show)
     show.set_defaults(command=_show)
     remove = verbs.add_parser("remove", help="remove kernels or build folders")
     remove.add_argument(
@@ -85,6 +87,7 @@ def _add_build(build: argparse.ArgumentParser) -> None:
         help=f"what the cache may grow to (default {DEFAULT_BYTES // _GB}GB, or "
         f"{VARIABLE}); what was used least recently goes first",
     )
+    add_quiet(build)
     build.set_defaults(command=_build)
 
 
@@ -108,7 +111,7 @@ def _add_arch(verb: argparse.ArgumentParser) -> None:
 def _build(arguments: argparse.Namespace) -> int:
     limit = limit_bytes(arguments.cache_limit)
     kernel = recipe_of(arguments)
-    with watching(Console(stderr=True)) as watch:
+    with watching(Console(stderr=True), quiet=arguments.quiet) as watch:
         built = ensure(kernel, partial(watch.kernel, kernel.name), limit)
     print(built.image)
     return 0
@@ -182,7 +185,7 @@ def _row(entry: cache.Entry) -> tuple[str, ...]:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    with watching(Console(stderr=True)) as watch:
+    with watching(Console(stderr=True), quiet=arguments.quiet) as watch:
         built = resolve(
             arguments.name, partial(watch.kernel, arguments.name), arguments.arch
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from testbed.cli.answers import exit_code, show
+from testbed.cli.options import add_quiet
 from testbed.export.formats import FORMATS, FilesFormat, TextFormat
 from testbed.files import write_whole
 from testbed.pipeline import measured_result, publish
@@ -34,12 +35,16 @@ def add_report(report: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="where to: a file, or a folder for files and for the page of several runs",
     )
+    add_quiet(report)
     report.set_defaults(command=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
     folders: Sequence[Path] = arguments.runs
-    with watching(Console(stderr=True)) as watch, Workers() as workers:
+    with (
+        watching(Console(stderr=True), quiet=arguments.quiet) as watch,
+        Workers() as workers,
+    ):
         results = [measured_result(folder, watch, workers) for folder in folders]
     if arguments.format:
         _export(results, FORMATS[arguments.format], arguments.out)

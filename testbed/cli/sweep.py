@@ -59,10 +59,7 @@ def add_sweep(verb: argparse.ArgumentParser) -> None:
         help="run the points on a dask.distributed cluster, by its scheduler's address",
     )
     verb.add_argument("--json", action="store_true", help="print JSON and nothing else")
-    verb.set_defaults(
-        command=_sweep,
-        lost="; finished points are kept: the same command goes on from there",
-    )
+    verb.set_defaults(command=_sweep)
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
@@ -75,6 +72,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
         machine.check(each.experiment)
     plan = replace(plan_of(arguments, machine), abreast=1)
     kept = Points(arguments.out, base.name)
+    arguments.lost = (
+        f"; finished points are in {kept.home}, the same command goes on from there"
+    )
     with watching(Console(stderr=True), quiet=arguments.quiet) as watch:
         tasks, without = tasks_of(points, plan, watch)
         recorder = (

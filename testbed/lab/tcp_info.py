@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 from testbed.lab.clock import sleep_until
+from testbed.lab.sofar import Teller
 
 #: struct tcp_info, include/uapi/linux/tcp.h: append-only, so offsets never change.
 #: Ours: name, offset, format. Times in us, rates in bytes/s, as the kernel gives them.
@@ -104,9 +105,12 @@ def sampling(read: Read, every_ns: int) -> Iterator[Callable[[], list[dict[str, 
 def _sample(read: Read, every_ns: int, pipe: Connection) -> None:
     samples = []
     due = time.monotonic_ns()
+    teller: Teller | None = None
     while True:
         now = time.time_ns()
+        teller = teller or Teller(now)
         samples += [{"time_ns": now, "flow": flow, **info} for flow, info in read()]
+        teller.sampled(now)
         due += every_ns
         sleep_until(time.CLOCK_MONOTONIC, due)
         if pipe.poll():

@@ -137,7 +137,7 @@ class _Images:
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
     try:
-        client = distributed().Client(address, timeout=_CONNECT_S, set_as_default=False)
+        client = distributed().Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:
         raise Unavailable(
             f"no dask scheduler answers at {address}: {error}",

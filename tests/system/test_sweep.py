@@ -1,6 +1,7 @@
 """Sweeps on a real kernel: here, and on a real dask cluster that loses a worker."""
 
 import hashlib
+import importlib
 import json
 import os
 import signal
@@ -39,14 +40,12 @@ def process(*argv: str, cache: Path, **streams) -> Iterator[subprocess.Popen]:
     env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONDONTWRITEBYTECODE": "1"}
     if "distributed" in argv[0]:
         env["XDG_CACHE_HOME"] = str(cache)
-    started = subprocess.Popen(
-        [sys.executable, "-m", *argv], env=env, cwd=cache, text=True, **streams
-    )
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.wait()
+    command = [sys.executable, "-m", *argv]
+    with subprocess.Popen(command, env=env, cwd=cache, text=True, **streams) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
 
 
 @contextmanager
@@ -82,9 +81,8 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
 
 def wait_for_workers(said: Path, number: int) -> str:
     """Return the scheduler's address once it has its workers."""
-    from distributed import Client
-
-    with Client(scheduler_file=str(said), timeout=60) as client:
+    distributed = importlib.import_module("distributed")
+    with distributed.Client(scheduler_file=str(said), timeout=60) as client:
         client.wait_for_workers(number, timeout=60)
         return client.scheduler.address
 
