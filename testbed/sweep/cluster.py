@@ -5,7 +5,7 @@ others. Workers have this testbed installed; kernels they get from here. Start w
 record_on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ _CONNECT_S = 10
 
 def record_on(
     address: str, points: Points, tasks: Sequence[Task]
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Generator[tuple[Task, Outcome], None, None]:
     """Run points on a cluster; yield each when its runs have come back.
 
     Like record_here(): what breaks does not stop the rest, closing the iterator does.
@@ -53,7 +53,7 @@ def _answers(
     images: "_Images",
     waiting: dict[Any, Task],
     points: Points,
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Generator[tuple[Task, Outcome], None, None]:
     ended = distributed().as_completed(list(waiting), raise_errors=False)
     code = code_hash()
     for future in ended:

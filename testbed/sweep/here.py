@@ -1,7 +1,7 @@
 """Points on this machine: side by side in virtual time, in turns in real time."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Unwatched:
         """See no run."""
 
 
-def record_here(tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+def record_here(tasks: Sequence[Task]) -> Generator[tuple[Task, Outcome], None, None]:
     """Run points, as many at a time as there are cores; yield each as it ends.
 
     A point that breaks does not stop the others. Closing the iterator does, or what is

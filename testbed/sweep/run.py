@@ -3,8 +3,9 @@
 Start with sweep.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from testbed.report.swept import Figures, SweptPoint, figures_of
 from testbed.sweep.here import Outcome
 from testbed.sweep.task import Broken, Points, Task
 
-Recorder = Callable[[Sequence[Task]], Iterator[tuple[Task, Outcome]]]
+Recorder = Callable[[Sequence[Task]], Generator[tuple[Task, Outcome], None, None]]
 
 
 class SweepWatch(Protocol):
@@ -53,15 +54,16 @@ def sweep(
             measure(task, found)
     done = len(tasks) - len(todo)
     watch.sweep(done, len(tasks), f"{done} were finished before" if done else "begins")
-    for task, outcome in recorder(todo):
-        done += 1
-        if isinstance(outcome, TestbedError):
-            broken.append(_broken(task, str(outcome)))
-        else:
-            points.keep(task, outcome)
-            measure(task, outcome)
-        how = "broken" if isinstance(outcome, TestbedError) else "whole"
-        watch.sweep(done, len(tasks), f"{' '.join(task.point.at)}: {how}")
+    with closing(recorder(todo)) as ended:  # an interrupt ends what is running
+        for task, outcome in ended:
+            done += 1
+            if isinstance(outcome, TestbedError):
+                broken.append(_broken(task, str(outcome)))
+            else:
+                points.keep(task, outcome)
+                measure(task, outcome)
+            how = "broken" if isinstance(outcome, TestbedError) else "whole"
+            watch.sweep(done, len(tasks), f"{' '.join(task.point.at)}: {how}")
     results, unmeasured = _results(measuring, points)
     broken += unmeasured
     return results, tuple(sorted(broken, key=lambda each: each.number))

@@ -29,7 +29,10 @@ FORMAT = 1
 _CHECKOUT = Path(testbed.__file__).parent.parent
 #: What decides about packets, beside the kernel: the code that runs in the machine, and
 #: the code that boots it.
-_DECIDING = ("testbed/lab", "testbed/machine", "testbed/spec", "topologies")
+_DECIDING = (
+    *("testbed/lab/*.py", "testbed/lab_job.py", "testbed/machine/*.py"),
+    *("testbed/spec/*.py", "topologies/*.py"),
+)
 #: What a variant is called does not matter, and its kernel has an identity.
 _NAMES = ("about", "kernel")
 
@@ -91,9 +94,9 @@ class BuildWatch(Protocol):
 def code_hash() -> str:
     """Return the hash of this testbed's code as far as it decides about packets."""
     found = hashlib.sha256()
-    for folder in _DECIDING:
-        for path in sorted((_CHECKOUT / folder).glob("*.py")):
-            found.update(f"{folder}/{path.name}\0".encode())
+    for pattern in _DECIDING:
+        for path in sorted(_CHECKOUT.glob(pattern)):
+            found.update(f"{path.relative_to(_CHECKOUT)}\0".encode())
             found.update(path.read_bytes())
     return found.hexdigest()[:32]
 
