@@ -58,7 +58,7 @@ def machines_table(results: Sequence[Result]) -> RenderableType:
     """Return one experiment's results, a column for each machine that it ran on."""
     lines = dict.fromkeys(line for result in results for line in ran_on(result))
     grid = machine_grid(results)
-    return Group(Text(grid.title, "bold"), *map(Text, lines), _grid(grid))
+    return Group(Text(grid.title, "bold"), *map(Text, lines), grid_table(grid))
 
 
 def _results(results: Sequence[Result]) -> Iterator[RenderableType]:

@@ -110,7 +110,7 @@ def tasks_of(
     """
     every = (each for point in points for each in point.experiment.variants)
     names = dict.fromkeys(each.kernel for each in every)
-    built = {name: _built(name, watch) for name in names}
+    built = {name: _built(name, plan, watch) for name in names}
     tasks, broken = [], []
     for number, point in enumerate(points, start=1):
         own = {each.kernel: built[each.kernel] for each in point.experiment.variants}
@@ -130,9 +130,9 @@ def kernels_of(tasks: Sequence[Task]) -> tuple[BuiltKernel, ...]:
     return tuple(found.values())
 
 
-def _built(name: str, watch: BuildWatch) -> BuiltKernel | BuildError:
+def _built(name: str, plan: Plan, watch: BuildWatch) -> BuiltKernel | BuildError:
     try:
-        return resolve(name, partial(watch.kernel, name))
+        return resolve(name, partial(watch.kernel, name), plan.machine.arch)
     except BuildError as error:
         return error
 
