@@ -45,25 +45,23 @@ def sweep(
         future = workers.submit(measured_or_why, folder)
         measuring[task.number] = (task, folder, future)
 
-    todo = []
+    found = {task.number: points.find(task) for task in tasks}
     for task in tasks:
-        found = points.find(task)
-        if found is None:
-            todo.append(task)
-        else:
-            measure(task, found)
+        if folder := found[task.number]:
+            measure(task, folder)
+    todo = [task for task in tasks if not found[task.number]]
     done = len(tasks) - len(todo)
     watch.sweep(done, len(tasks), f"{done} were finished before" if done else "begins")
     with closing(recorder(todo)) as ended:  # an interrupt ends what is running
-        for task, outcome in ended:
-            done += 1
+        for number, (task, outcome) in enumerate(ended, start=done + 1):
+            how = "whole"
             if isinstance(outcome, TestbedError):
                 broken.append(_broken(task, str(outcome)))
+                how = "broken"
             else:
                 points.keep(task, outcome)
                 measure(task, outcome)
-            how = "broken" if isinstance(outcome, TestbedError) else "whole"
-            watch.sweep(done, len(tasks), f"{' '.join(task.point.at)}: {how}")
+            watch.sweep(number, len(tasks), f"{' '.join(task.point.at)}: {how}")
     results, unmeasured = _results(measuring, points)
     broken += unmeasured
     return results, tuple(sorted(broken, key=lambda each: each.number))
