@@ -143,7 +143,7 @@ def test_a_driver_that_is_not_installed_is_told_with_the_command_that_fixes_it(
     )
     drivers = DRIVERS["netperf"]
     monkeypatch.setattr(
-        "testbed.machine.uml.missing_programs",
+        "testbed.machine.guest.missing_programs",
         lambda packages, _path: {
             name: drivers[name] for name in set(drivers) & set(packages)
         },
