@@ -2,11 +2,20 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CHECKOUT = Path(__file__).parent.parent
+#: Where a guest looks, in /usr/bin among others.
+HAS_NETPERF = all(shutil.which(name) for name in ("netperf", "netserver"))
+needs_netperf = pytest.mark.skipif(
+    not HAS_NETPERF,
+    reason="netperf is not installed: apt-get install netperf (Debian: non-free)",
+)
 
 
 def run_testbed(

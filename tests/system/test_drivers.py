@@ -2,22 +2,15 @@
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 
 import pytest
-from commands import run_json, run_testbed
+from commands import needs_netperf, run_json, run_testbed
 
 from testbed.cli.main import main
 from testbed.spec.drivers import DRIVERS
 
 pytestmark = pytest.mark.guest
-#: Where a guest looks, in /usr/bin among others.
-HAS_NETPERF = all(shutil.which(name) for name in ("netperf", "netserver"))
-needs_netperf = pytest.mark.skipif(
-    not HAS_NETPERF,
-    reason="netperf is not installed: apt-get install netperf (Debian: non-free)",
-)
 HEAD = """\
 question: Do drivers drive?
 patch: {subject: none, author: a, date: d, mail: m, fate: f}

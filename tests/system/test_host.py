@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from commands import run_json, run_testbed
+from commands import needs_netperf, run_json, run_testbed
 from leavings import look, processes_under
 
 from testbed.errors import InfrastructureError, MachineLost
@@ -71,7 +71,9 @@ def test_links_and_namespaces_bear_the_runs_id(folder) -> None:
     assert {each["ifname"] for each in links} == {"lo", f"{run_id[-4:]}-h1-eth0"}
 
 
-@pytest.mark.parametrize("driver", ["iperf3", "netperf"])
+@pytest.mark.parametrize(
+    "driver", ["iperf3", pytest.param("netperf", marks=needs_netperf)]
+)
 def test_the_tools_of_the_field_run_here_too(folder, driver) -> None:
     before = look()
     setting = f"workload={{driver: {driver}, duration: 1s, bytes: null}}"
