@@ -103,7 +103,7 @@ def parse_experiment(
     """
     section = Section(written, "the experiment")
     base = _base(section, Section(defaults, DEFAULTS), scale, clock)
-    if section.raw("full") is None:
+    if _below(section, "full") is None:
         scale = Scale.FULL
     variants = _parse_variants(section.raw("variants"), written, base, settings)
     names = [each.name for each in variants]
@@ -139,7 +139,7 @@ def _shared(section: Section) -> Located:
 def _below(section: Section, key: str) -> Located | None:
     """Return what all variants have only at some scale or clock, None if nothing."""
     given = section.raw(key)
-    if given is None:
+    if given is None or given.value is None:
         return None
     own = Section(given, key)
     return own.make(lambda: _shared(own))
@@ -294,7 +294,7 @@ def _parse_patch(section: Section) -> Patch:
 
 
 def _parse_claims(given: Located | None, variants: list[str]) -> tuple[Claim, ...]:
-    if given is None:
+    if given is None or given.value is None:
         return ()
     if not isinstance(given.value, list):
         raise PlacedError(f"{given.where}: claims is a list")

@@ -71,7 +71,8 @@ class Path:
 
 
 def parse_path(values: Mapping[str, object]) -> Path:
-    """Return the path that YAML or `mn --topo` arguments describe."""
+    """Return the path that YAML or `mn --topo` arguments describe; null is absent."""
+    values = {name: value for name, value in values.items() if value is not None}
     parsers: dict[str, Callable[[object], Any]] = {
         "rtt": parse_time,
         "rate": parse_rate,
