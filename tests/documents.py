@@ -14,7 +14,7 @@ DOCUMENTS = (
 )
 TESTBED = "python3 -m testbed"
 #: How a command begins that stands within a line of text.
-_INLINE = (TESTBED, "make ", "sudo ", "apt-get ", "pip ", "git ", "mn ")
+_INLINE = (TESTBED, "make ", "sudo ", "apt-get ", "pip ")
 _LEFT_OUT = "..."
 
 
