@@ -58,6 +58,18 @@ def test_make_knows_its_targets(command: str) -> None:
     assert f"\n{target}:" in (CHECKOUT / "Makefile").read_text()
 
 
+def test_every_option_of_the_command_line_is_documented() -> None:
+    verbs = (CHECKOUT / "testbed/cli").glob("*.py")
+    options = {
+        name
+        for verb in verbs
+        for name in re.findall(r'"(--[a-z-]+)"', verb.read_text())
+    }
+    told = "".join(document.read_text() for document in DOCUMENTS)
+
+    assert [name for name in sorted(options) if name not in told] == []
+
+
 @pytest.mark.usefixtures("desk")
 @pytest.mark.parametrize("command", OURS)
 def test_a_documented_command_is_one_that_the_program_takes(
