@@ -29,6 +29,9 @@ RATE_UNITS: Mapping[str, int] = {
     "gbit": 1_000_000_000,
 }
 
+#: No quantity takes as many characters, and int() refuses a number of thousands.
+_LONGEST = 100
+
 
 def parse_time(text: object) -> int:
     """Return the nanoseconds that text such as "40ms" means. A bare 0 needs no unit."""
@@ -61,6 +64,10 @@ def _parse(text: object, units: Mapping[str, int], what: str, example: str) -> i
     if text == 0 and not isinstance(text, bool):
         return 0
     written = str(text).strip()
+    if len(written) > _LONGEST:
+        raise SpecError(
+            f"{written[:_LONGEST]!r}... is not {what}; write it like {example}"
+        )
     match = re.fullmatch(r"(\d+(?:_\d+)*(?:\.\d+)?)\s*([A-Za-z%]*)", written)
     if isinstance(text, bool) or match is None or match[2] not in units:
         known = ", ".join(unit for unit in units if unit)

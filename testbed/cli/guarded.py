@@ -4,6 +4,7 @@ Apart from main so that a verb which is to start fast need not import all others
 """
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _INTERRUPTED = 130
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _BROKEN_PIPE = 141  # what a shell says of a command that SIGPIPE ended
 
 
@@ -31,29 +33,53 @@ def guarded(arguments: argparse.Namespace) -> int:
     try:
         _take_rights(as_root=_takes_root(arguments))
         command: Callable[[argparse.Namespace], int] = arguments.command
-        return command(arguments)
+        status = command(arguments)
+        if sys.stdout is not None:  # it is, where it was closed by who called
+            sys.stdout.flush()  # here, where a failure is told; Python's own ends in 120
+        return status
     except TestbedError as error:
-        _console().print(
-            f"testbed: {error}",
-            style="bold red",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        _tell(str(error))
         return error.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return _BROKEN_PIPE
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # rich exits with 1 then
+            return _BROKEN_PIPE
+        raise
     except Exception as error:  # noqa: BLE001  # 1 would mean "a claim was not"
-        told = _console()
-        told.print_exception(suppress=["rich"])
-        told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
-        return TestbedError.exit_code
+        return _unexpected(error)
     except KeyboardInterrupt:
         lost = getattr(arguments, "lost", "")
         text = f"testbed: interrupted{lost}"
         _console().print(text, markup=False, highlight=False, soft_wrap=True)
         return _INTERRUPTED
+
+
+def _tell(what: str) -> None:
+    _console().print(
+        f"testbed: {what}",
+        style="bold red",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _unexpected(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno in _FULL:
+        _write_no_more()  # it may have been stdout
+        _tell(str(error))
+    else:
+        told = _console()
+        told.print_exception(suppress=["rich"])
+        told.print(f"testbed: this is a defect of testbed: {error!r}", markup=False)
+    return TestbedError.exit_code
+
+
+def _write_no_more() -> None:
+    """Let what is still to be written to stdout go nowhere, so that it cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _console() -> "Console":

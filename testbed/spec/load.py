@@ -4,7 +4,7 @@ An experiment file states only its differences from defaults.yaml, and a variant
 its differences from its experiment. Every error says file, line, key and what is known.
 """
 
-import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import TypeVar
@@ -344,7 +344,7 @@ def _tolerances(section: Section, variants: list[str]) -> dict[str, float]:
 
 def _quantity(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if 0 <= value < math.inf:
+        if 0 <= value <= sys.float_info.max:
             return float(value)
         raise SpecError(f"{value!r} is no quantity: it must be finite and not negative")
     unit = str(value).lstrip("0123456789._ ")

@@ -195,7 +195,10 @@ def test_a_mistake_is_one_message_and_an_exit_code(
     [
         pytest.param(["run", "--repeat", "0"], id="no-repeat"),
         pytest.param(["run", "--repeat", "many"], id="repeat-in-words"),
+        pytest.param(["run", "--repeat", "1001"], id="more-repeats-than-any-use"),
+        pytest.param(["run", "--repeat", "9" * 5000], id="endless-repeat"),
         pytest.param(["run", "--seed", "-1"], id="negative-seed"),
+        pytest.param(["run", "--seed", str(1 << 32)], id="seed-beyond-32-bits"),
         pytest.param(["run", "--machine", "toaster"], id="machine"),
         pytest.param(["dance"], id="verb"),
         pytest.param([], id="nothing"),

@@ -145,6 +145,9 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
             "after: 20", "after: .nan", ":9: after: nan is no quantity", id="nan"
         ),
         pytest.param(
+            "after: 20", f"after: {'9' * 400}", "is no quantity", id="beyond-a-float"
+        ),
+        pytest.param(
             "after: 20", "after: -1", ":9: after: -1 is no quantity", id="negative"
         ),
         pytest.param(
@@ -226,6 +229,14 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
 def test_a_mistake_is_told_with_its_place(tmp_path, old, new, complaint) -> None:
     with pytest.raises(SpecError, match=complaint):
         load(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_file_without_an_end_is_no_experiment(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.yaml"
+    endless.symlink_to("/dev/zero")
+
+    with pytest.raises(SpecError, match="more than 1000000 characters"):
+        read_yaml(endless)
 
 
 @pytest.mark.parametrize(
