@@ -8,6 +8,7 @@ is in place is it replaced, in one rename, by one that says "whole". So a run th
 killed at any moment is void, without anybody having to clean up after it.
 """
 
+import errno
 import json
 import os
 import secrets
@@ -174,8 +175,10 @@ def load_run(folder: Path) -> Run:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
     with explained(path):
+        if path.is_dir():  # also one without a name of its own, such as / or .
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        part = path.with_name(f".{path.name}.part")
         try:
             with part.open("w") as stream:
                 stream.write(text)

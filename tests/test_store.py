@@ -8,7 +8,15 @@ import pytest
 from builders import a_run
 
 from testbed.errors import StoreError
-from testbed.store import begin, finish, load_run, load_runs, new_run_id, void
+from testbed.store import (
+    begin,
+    finish,
+    load_run,
+    load_runs,
+    new_run_id,
+    void,
+    write_text,
+)
 
 
 def test_a_run_that_has_begun_is_void(tmp_path: Path) -> None:
@@ -91,3 +99,12 @@ def test_a_record_with_more_keys_than_today_still_reads(tmp_path: Path) -> None:
 
 def test_no_two_sets_of_runs_have_the_same_name() -> None:
     assert len({new_run_id() for _ in range(50)}) > 1
+
+
+@pytest.mark.parametrize("place", ["/", ".", "a-folder"])
+def test_a_folder_where_a_file_is_to_be_is_told(tmp_path, monkeypatch, place) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-folder").mkdir()
+
+    with pytest.raises(StoreError, match="Is a directory"):
+        write_text(Path(place), "text")

@@ -75,12 +75,12 @@ def _run(arguments: argparse.Namespace) -> int:
     results, drawn, pages = _results(arguments, choices)
     if len(results) > 1:
         pages = [publish(arguments.out, drawn)]
-    if arguments.junit:
-        write_text(arguments.junit, junit_text(results))
     if arguments.ktap:
         print(ktap_text(results), end="")
     else:
         show(results, pages, as_json=arguments.json)
+    if arguments.junit:  # last, so that where it cannot be written, the rest is told
+        write_text(arguments.junit, junit_text(results))
     return kselftest_code(results) if arguments.kselftest else exit_code(results)
 
 
