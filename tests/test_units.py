@@ -53,7 +53,9 @@ def test_text_means_base_units(parse, text, value) -> None:
         pytest.param(parse_rate, "1gbit extra", "is not a rate", id="more-words"),
         pytest.param(parse_size, "64kb", "is not a size", id="wrong-case"),
         pytest.param(parse_size, -1, "is not a size", id="negative-bytes"),
-        pytest.param(parse_time, "9" * 5000 + "s", "9999'... is not a time", id="endless"),
+        pytest.param(
+            parse_time, "9" * 5000 + "s", "9999'... is not a time", id="endless"
+        ),
         pytest.param(parse_share, "15", "is not a share", id="no-percent"),
     ],
 )

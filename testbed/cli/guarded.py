@@ -32,11 +32,7 @@ def guarded(arguments: argparse.Namespace) -> int:
     """
     try:
         _take_rights(as_root=_takes_root(arguments))
-        command: Callable[[argparse.Namespace], int] = arguments.command
-        status = command(arguments)
-        if sys.stdout is not None:  # it is, where it was closed by who called
-            sys.stdout.flush()  # here, where a failure is told; Python's own ends in 120
-        return status
+        return _answered(arguments)
     except TestbedError as error:
         _tell(str(error))
         return error.exit_code
@@ -54,6 +50,14 @@ def guarded(arguments: argparse.Namespace) -> int:
         text = f"testbed: interrupted{lost}"
         _console().print(text, markup=False, highlight=False, soft_wrap=True)
         return _INTERRUPTED
+
+
+def _answered(arguments: argparse.Namespace) -> int:
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    status = command(arguments)
+    if sys.stdout is not None:  # which it is where the caller closed it
+        sys.stdout.flush()  # here a failure can be told; at Python's end it cannot
+    return status
 
 
 def _tell(what: str) -> None:
