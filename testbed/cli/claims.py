@@ -8,6 +8,8 @@ from testbed.errors import SpecError
 from testbed.mail.draft import draft
 from testbed.mail.writing import short
 
+_LONGEST = 20_000_000  # bytes; no list takes as long a mail, an archive's page may be
+
 
 def add_claims(claims: argparse.ArgumentParser) -> None:
     """Say what the verb takes."""
@@ -18,10 +20,18 @@ def add_claims(claims: argparse.ArgumentParser) -> None:
     claims.set_defaults(command=_claims)
 
 
+def _mail(path: Path) -> bytes:
+    with path.open("rb") as file:  # a device such as /dev/zero never ends
+        mail = file.read(_LONGEST + 1)
+    if len(mail) > _LONGEST:
+        raise SpecError(f"{path}: more than {_LONGEST} bytes is no patch mail")
+    return mail
+
+
 def _claims(arguments: argparse.Namespace) -> int:
     path: Path = arguments.file
     try:
-        drafted = draft(path.read_bytes(), str(path))
+        drafted = draft(_mail(path), str(path))
         if arguments.out:
             with arguments.out.open("x", encoding="utf-8") as file:
                 file.write(drafted.yaml)

@@ -8,6 +8,9 @@ from pathlib import Path
 from testbed.machine.machine import Machine
 from testbed.pipeline import REPEATS, Plan
 
+#: Every repeat has a folder from the start, so a slip of the hand would fill a disk.
+_MOST_REPEATS = 1000
+
 
 def add_settings(verb: argparse.ArgumentParser) -> None:
     """Add --set, which changes keys of every variant."""
@@ -72,14 +75,17 @@ def typed() -> str:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
+    return _number(text, 1, _MOST_REPEATS)
 
 
 def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 1 << 32:
-        raise argparse.ArgumentTypeError("must be from 0 to 2**32 - 1")
-    return value
+    return _number(text, 0, (1 << 32) - 1)
+
+
+def _number(text: str, least: int, most: int) -> int:
+    # int() refuses thousands of digits, and argparse would name this function.
+    if text.isascii() and text.isdigit() and len(text) <= len(str(most)):
+        value = int(text)
+        if least <= value <= most:
+            return value
+    raise argparse.ArgumentTypeError(f"must be a number from {least} to {most}")

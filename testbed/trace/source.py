@@ -42,9 +42,11 @@ def opened(path: Path) -> Iterator["Source"]:
     try:
         with contextlib.ExitStack() as stack:
             if path == STDIN:
-                stream: BinaryIO = sys.stdin.buffer
+                stream: BinaryIO = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
             else:
-                stream = stack.enter_context(path.open("rb"))
+                # Unbuffered, as stdin is: who closes a buffered one, or ends, would
+                # wait for its lock, and so for whoever is to write into the pipe.
+                stream = stack.enter_context(path.open("rb", buffering=0))
             yield stack.enter_context(Source(stream, str(path)))
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from error
@@ -142,7 +144,9 @@ class Source:
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
-    first = stream.read(_FIRST)
+    first = b""
+    while len(first) < len(_ZSTD) and (piece := stream.read(_FIRST)):
+        first += piece  # a pipe may give them one by one
     if first.startswith(_GZIP):
         return _gunzipped(_raw(first, stream))
     if first.startswith(_ZSTD):

@@ -1,11 +1,15 @@
 """What every command has around it, where whoever reads stdout is gone or full."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from testbed.cli.main import main
 
 _PROGRAM = """
 import sys
@@ -49,3 +53,38 @@ def test_a_reader_that_went_away_is_no_verdict(say) -> None:
 
     assert answer.returncode == 141
     assert answer.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["-", "pipe"])
+def test_an_interrupt_ends_the_wait_for_a_silent_writer(tmp_path, name) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)  # held open, and nothing is written
+    program = [sys.executable, "-m", "testbed", "inspect", str(tmp_path / name)]
+    with (
+        pipe.open("rb") as stdin,
+        subprocess.Popen(
+            [*program[:-1], "-"] if name == "-" else program,
+            stdin=stdin,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        ) as inspecting,
+    ):
+        while _threads(inspecting.pid) < 2:  # the second is the one that reads
+            time.sleep(0.01)
+        inspecting.send_signal(signal.SIGINT)
+        told = inspecting.communicate(timeout=20)[1]
+    os.close(writer)
+
+    assert inspecting.returncode == 130
+    assert told.endswith("testbed: interrupted\n")
+
+
+def _threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_a_mail_without_an_end_is_refused(capsys) -> None:
+    assert main(["claims", "/dev/zero"]) == 2
+    assert "more than 20000000 bytes is no patch mail" in capsys.readouterr().err
