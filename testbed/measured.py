@@ -98,7 +98,7 @@ class MeasuredRun:
 
 def decisions_of(run: Run) -> Decisions | None:
     """Return what the kernel said of a run's packets, None where it did not say."""
-    return read_decisions(run.decisions()) if run.decisions().is_file() else None
+    return read_decisions(run.decisions()) if run.has_decisions() else None
 
 
 def causes_of(run: Run, decisions: Decisions) -> tuple[Cause, ...]:

@@ -95,6 +95,10 @@ class Run:
         """Return what the kernel said of each packet's size; no file: it did not."""
         return self.folder / "decisions.csv"
 
+    def has_decisions(self) -> bool:
+        """Tell whether the run's kernel told of its decisions; either file says so."""
+        return self.decisions().exists() or (self.folder / "decisions.json").exists()
+
     def lost_decisions(self) -> int:
         """Return how many packets' decisions did not fit the kernel's buffer."""
         return int(self._read("decisions.json")["lost"])

@@ -378,6 +378,17 @@ def test_the_kernel_says_which_rules_sized_its_packets(
     assert (after.decisions, after.attribution) == (None, None)
 
 
+def test_a_run_whose_decisions_are_gone_is_never_measured(tmp_path) -> None:
+    folder = record(
+        an_experiment(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()
+    )
+    decided(folder, lost=0, switches={})
+    (folder / "before" / "1" / "decisions.csv").unlink()
+
+    with pytest.raises(StoreError, match="decisions.csv: No such file"):
+        result_of(folder)
+
+
 def test_a_run_with_a_variant_gone_is_never_measured(tmp_path) -> None:
     folder = record(
         an_experiment(), KERNELS, a_plan(tmp_path, FakeMachine()), SilentWatch()

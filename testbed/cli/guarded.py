@@ -61,8 +61,10 @@ def _answered(arguments: argparse.Namespace) -> int:
 
 
 def _tell(what: str) -> None:
+    # A name in a file that is not to be trusted must not steer the terminal.
+    plain = (c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in what)
     _console().print(
-        f"testbed: {what}",
+        f"testbed: {''.join(plain)}",
         style="bold red",
         markup=False,
         highlight=False,

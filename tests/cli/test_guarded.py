@@ -88,3 +88,11 @@ def _threads(pid: int) -> int:
 def test_a_mail_without_an_end_is_refused(capsys) -> None:
     assert main(["claims", "/dev/zero"]) == 2
     assert "more than 20000000 bytes is no patch mail" in capsys.readouterr().err
+
+
+def test_an_error_never_steers_the_terminal(capsys) -> None:
+    assert main(["run", "big-tcp", "--set", "path.\x1b[31mred=1"]) == 2
+
+    told = capsys.readouterr().err
+    assert r"\x1b[31mred" in told
+    assert "\x1b[31mred" not in told
