@@ -22,7 +22,7 @@ LAYERS = (
     {"real_time"},
     {"machine", "lab", "claims"},
     {"report", "lab_job"},
-    {"pipeline", "export", "inspected", "progress", "clean"},
+    {"pipeline", "export", "inspected", "progress", "clean", "doctor"},
     {"choosing", "sweep"},
     {"cli"},
     {"__main__"},

@@ -13,6 +13,7 @@ import testbed
 from testbed.cli.claims import add_claims
 from testbed.cli.clean import add_clean
 from testbed.cli.compare import add_compare
+from testbed.cli.doctor import add_doctor
 from testbed.cli.guarded import guarded, take_signals
 from testbed.cli.inspect import add_inspect
 from testbed.cli.kernel import add_kernel
@@ -31,6 +32,7 @@ _VERBS = (
     ("inspect", add_inspect, "what the senders in a capture did"),
     ("model", add_model, "what the sender model predicts"),
     ("claims", add_claims, "draft an experiment from a patch mail's tested section"),
+    ("doctor", add_doctor, "what this host can do, tried, and what would fix it"),
     ("clean", add_clean, "remove what killed runs left"),
     ("list", add_list, "experiments, kernels, machines, metrics"),
     ("kernel", add_kernel, "list, build, show or remove kernels"),

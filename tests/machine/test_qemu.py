@@ -49,7 +49,7 @@ def program(tmp_path, monkeypatch):
     (tmp_path / "kvm").touch()
     monkeypatch.setattr(qemu, "LAB_PATH", places)
     monkeypatch.setattr(qemu, "_KVM", tmp_path / "kvm")
-    monkeypatch.setattr(qemu, "_KVM_DEADLINE_S", 0.5)
+    monkeypatch.setitem(qemu._DEADLINES_S, "kvm", 0.5)
     monkeypatch.setenv("PATH", places)
     boots_by_kvm.cache_clear()
 
@@ -111,8 +111,17 @@ def test_the_first_command_reaches_the_shell_in_one_piece() -> None:
     assert len(given) < 2048  # COMMAND_LINE_SIZE of x86
 
 
-def test_kvm_is_used_where_a_kernel_comes_as_far_as_its_root(program) -> None:
-    program('case "$*" in *"-accel kvm"*) echo VFS: Unable to mount root fs;; esac')
+@pytest.mark.parametrize(
+    "last_words",
+    [
+        "VFS: Unable to mount root fs on unknown-block(0,0)",
+        "No working init found.  Try passing init= option to kernel.",
+    ],
+)
+def test_kvm_is_used_where_a_kernel_comes_as_far_as_its_root(
+    last_words, program
+) -> None:
+    program(f'case "$*" in *"-accel kvm"*) echo "{last_words}";; esac')
 
     assert accelerator(IMAGE) is Accelerator.KVM
 

@@ -1,0 +1,1 @@
+"""What this host can do, tried: the trials of `doctor`. Read first: trials.findings."""
