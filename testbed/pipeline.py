@@ -41,8 +41,9 @@ from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
 from testbed.lab_job import lab_error, lab_job, prepare_lab
 from testbed.machine.host import HostMachine
-from testbed.machine.machine import Job, Machine, Outcome
+from testbed.machine.machine import Job, Machine, Outcome, add_to_environment
 from testbed.machine.qemu import QemuCountingMachine, QemuMachine
+from testbed.machine.sharing import describe_host
 from testbed.machine.uml import UmlMachine, UmlRealMachine
 from testbed.measured import MeasuredRun, attribution_of, causes_of, decisions_of
 from testbed.predicted import Predicted, Unreached, predict_or_say
@@ -434,7 +435,10 @@ def _record(
                 watch.run(run, line.removeprefix("lab: "))
 
         watch.run(run, "boot")
+        host = describe_host()
         outcome = start(job, take, stop)
+        host["load_after"] = describe_host()["load"]
+        add_to_environment(run.folder, {"host": host})
     if outcome.status:
         raise lab_error(run.folder, outcome.status)
     finish(

@@ -21,6 +21,8 @@ needs_netperf = pytest.mark.skipif(
 def run_testbed(
     *arguments: str, cwd: Path, checkout: Path = CHECKOUT
 ) -> subprocess.CompletedProcess[str]:
+    if arguments[0] == "run":
+        arguments = (*arguments, "--force-load")  # of tests there may be several
     return subprocess.run(
         [sys.executable, "-m", "testbed", *arguments],
         cwd=cwd,

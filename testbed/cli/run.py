@@ -13,6 +13,7 @@ from testbed.cli.options import add_runs, add_settings, plan_of
 from testbed.errors import PlacedError, TestbedError, Unavailable
 from testbed.export.junit import junit_text
 from testbed.export.ktap import kselftest_code, ktap_text
+from testbed.machine.sharing import MOST_LOAD, require_quiet
 from testbed.pipeline import (
     MACHINES,
     check_names,
@@ -45,8 +46,18 @@ def add_run(run: argparse.ArgumentParser) -> None:
     )
     add_runs(run)
     add_settings(run)
+    _add_force(run)
     _add_answer(run)
     run.set_defaults(command=_run, lost="; every run that had not ended is void")
+
+
+def _add_force(run: argparse.ArgumentParser) -> None:
+    """Add what overrules a check."""
+    run.add_argument(
+        "--force-load",
+        action="store_true",
+        help=f"run in real time on a host with a load beyond {MOST_LOAD:g} a processor",
+    )
 
 
 def _add_answer(run: argparse.ArgumentParser) -> None:
@@ -119,9 +130,16 @@ def _choice_or_refusal(
     arguments: argparse.Namespace, name: str, machine: str
 ) -> Choice | Refusal:
     try:
-        return _choice(arguments, name, machine)
+        return _quiet(arguments, _choice(arguments, name, machine))
     except Unavailable as error:
         return Refusal(machine=machine, experiment=name, error=error)
+
+
+def _quiet(arguments: argparse.Namespace, choice: Choice) -> Choice:
+    """Return the choice, if the host is quiet enough for its clock."""
+    if choice.machine.clock == "real" and not arguments.force_load:
+        require_quiet()
+    return choice
 
 
 def _choice(arguments: argparse.Namespace, name: str, machine: str) -> Choice:

@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.errors import MachineLost, Unavailable
-from testbed.machine.machine import LAB_PATH, LAB_PROGRAMS, Job, Outcome
+from testbed.machine.machine import (
+    LAB_PATH,
+    LAB_PROGRAMS,
+    Job,
+    Outcome,
+    add_to_environment,
+)
+from testbed.machine.sharing import keeping_to, own_processors
 from testbed.process import Finished, Stop, missing_programs, stream
 from testbed.spec.kernel import BuiltKernel
 
@@ -112,11 +119,15 @@ def guest_init(job: Job, python: str, *shares: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boot:
-    """The host's process that is a guest. env: all of its environment."""
+    """The host's process that is a guest. env: all of its environment.
+
+    processors: how many of the host's it is to keep to; 0 leaves it all.
+    """
 
     argv: Sequence[str]
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
+    processors: int = 0
 
 
 def boot(
@@ -134,6 +145,7 @@ def boot(
             tail.append(line)
         on_line(line)
 
+    pinned = own_processors(start.processors)
     began = time.monotonic_ns()
     ended = stream(
         start.argv,
@@ -142,9 +154,11 @@ def boot(
         cwd=start.cwd,
         env=start.env,
         stop=stop,
-        on_start=job.held.note_process,
+        on_start=keeping_to(pinned, job.held.note_process),
     )
     wall_ns = time.monotonic_ns() - began
+    if start.processors:
+        add_to_environment(job.folder, {"pinned": pinned or "all there are"})
     words = _take_answer(job.folder / _ANSWER)
     if len(words) != _ANSWER_WORDS:
         raise MachineLost(_obituary(kernel, job, ended, tuple(tail)))

@@ -138,7 +138,9 @@ class QemuMachine:
             init.write_text(guest_init(job, sys.executable, *shares))
             init.chmod(0o755)
             argv = (*qemu_argv(kernel.image, job.folder, by), *more)
-            start = Boot(argv=argv, cwd=folder, env={"PATH": LAB_PATH})
+            own = 0 if self._counts else processors(by)
+            env = {"PATH": LAB_PATH}
+            start = Boot(argv=argv, cwd=folder, env=env, processors=own)
             outcome = boot(kernel, start, job, on_line, stop)
         add_to_environment(job.folder, {"accelerator": by.value})
         return outcome
@@ -203,15 +205,19 @@ def boots_by(by: Accelerator, image: Path) -> bool:
     return any(words in done.output for words in _ALIVE)
 
 
+def processors(by: Accelerator) -> int:
+    """Return how many processors a guest has. By TCG they would take turns."""
+    return min(os.cpu_count() or 1, _MOST_CPUS) if by is Accelerator.KVM else 1
+
+
 def machine_argv(image: Path, by: Accelerator) -> tuple[str, ...]:
     """Return the command of a PC that has that kernel, a console, and nothing else."""
     kvm = by is Accelerator.KVM
-    cpus = min(os.cpu_count() or 1, _MOST_CPUS) if kvm else 1
     return (
         PROGRAM,
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-machine", "pc", "-accel", by.value, "-cpu", "host" if kvm else "max"),
-        *("-smp", str(cpus), "-m", str(MEMORY_MB)),
+        *("-smp", str(processors(by)), "-m", str(MEMORY_MB)),
         *("-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"),
         *("-kernel", str(image)),
     )

@@ -75,7 +75,8 @@ class UmlMachine:
             init.write_text(guest_init(job, sys.executable, share_command(job)))
             init.chmod(0o755)
             argv = uml_argv(kernel.image, job.seed, self.clock)
-            start = Boot(argv=argv, cwd=folder, env=uml_env(job))
+            real = int(self.clock == "real")  # the guest has one processor
+            start = Boot(argv=argv, cwd=folder, env=uml_env(job), processors=real)
             return boot(kernel, start, job, on_line, stop)
 
 

@@ -30,6 +30,12 @@ from testbed.spec.experiment import Experiment
 CHECKOUT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def _quiet_host(monkeypatch) -> None:
+    """Begin on a host that is quiet, whatever else it does."""
+    monkeypatch.setattr(verb, "require_quiet", lambda: None)
+
+
 @pytest.fixture
 def stored(tmp_path) -> Path:
     """Return the folder of a stored run whose one claim is not reproduced."""
@@ -275,6 +281,35 @@ def test_real_time_takes_repeats_and_no_capture(
     ((experiment, plan),) = asked
     assert (plan.machine.clock, plan.repeats) == (clock, repeats)
     assert [each.capture for each in experiment.variants] == [captured] * 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "asked"),
+    [
+        pytest.param(["--machine", "uml-real"], 1, id="real-time"),
+        pytest.param(["--machine", "uml-real", "--force-load"], 0, id="forced"),
+        pytest.param([], 0, id="virtual-time"),
+    ],
+)
+def test_only_real_time_asks_whether_the_host_is_quiet(
+    argv, asked, monkeypatch, capsys
+) -> None:
+    times: list[int] = []
+
+    def busy() -> None:
+        times.append(1)
+        raise Unavailable("this host is busy", remedy="wait")
+
+    def refuse(*_asked: object) -> None:
+        raise Unavailable("no kernel", remedy="none")
+
+    monkeypatch.setattr(verb, "require_quiet", busy)
+    monkeypatch.setattr(pipeline, "build_kernels", refuse)
+
+    assert main(["run", "big-tcp", *argv]) == 3
+
+    assert len(times) == asked
+    assert ("this host is busy" in capsys.readouterr().err) == bool(asked)
 
 
 @pytest.mark.parametrize("more", ["--ktap", "--kselftest"])
