@@ -10,6 +10,7 @@ import os
 import signal
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -57,13 +58,21 @@ class _Failure:
 
 @contextlib.contextmanager
 def child_on(
-    host: Host, name: str, work: Callable[[Connection], None]
+    host: Host,
+    name: str,
+    work: Callable[[Connection], None],
+    processor: int | None = None,
 ) -> Iterator[Child]:
-    """Run work(pipe) in a child in host's network namespace; end it with the block."""
+    """Run work(pipe) in a child in host's network namespace; end it with the block.
+
+    processor: the only one it may use, and what it starts.
+    """
     context = get_context("fork")
     ours, theirs = context.Pipe()
     process = context.Process(
-        target=_work_inside, args=(host.pid, work, theirs, os.getpid()), name=name
+        target=_work_inside,
+        args=(host.pid, partial(_keep_to, processor, work), theirs, os.getpid()),
+        name=name,
     )
     process.start()
     theirs.close()
@@ -88,6 +97,14 @@ def _work_inside(
         pipe.send(_Failure(str(error)))
     except Exception:  # noqa: BLE001  # handed on whole, whatever it is
         pipe.send(_Failure(traceback.format_exc()))
+
+
+def _keep_to(
+    processor: int | None, work: Callable[[Connection], None], pipe: Connection
+) -> None:
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
+    work(pipe)
 
 
 def enter_network(pid: int) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ _SYSCTLS = (
     "net.ipv4.tcp_ecn",
     "net.core.default_qdisc",
 )
+_CLOCK_REALTIME_COARSE = 5  # linux/time.h
 _PARAMETERS = ("tcp", "tcp_output", "tcp_cubic", "tcp_input")
 
 
@@ -34,6 +36,8 @@ def describe(network: Network) -> dict[str, Any]:
         "architecture": platform.machine(),
         "command_line": Path("/proc/cmdline").read_text().strip(),
         "clocksource": _clocksource(),
+        # What a coarse clock resolves is a tick.
+        "hz": round(1 / time.clock_getres(_CLOCK_REALTIME_COARSE)),
         "switches": _switches(),
         "counters": sorted(read_counters()),
         "hosts": {host.name: _describe_host(host) for host in network.hosts()},

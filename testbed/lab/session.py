@@ -1,8 +1,9 @@
 """One variant, from an empty machine to files: the whole of what happens in a guest.
 
-Read run_variant top to bottom: network, settings, captures, traffic, facts.
+Read run_variant top to bottom: network, settings, path, captures, traffic, facts.
 """
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -18,10 +19,12 @@ from testbed.lab.clock import be_punctual, sleep_to_grid
 from testbed.lab.decisions import recording, save
 from testbed.lab.driven import receive_driven, send_driven
 from testbed.lab.environment import describe
+from testbed.lab.fidelity import EXACT, REAL, asked_of, describe_path, wrongs
 from testbed.lab.files import write_json
 from testbed.lab.flows import receive_flows, send_flows
 from testbed.lab.memory import room_for_buffers, room_for_flows
 from testbed.lab.net import Network, running
+from testbed.lab.probe import measure_path, queue_shown
 from testbed.lab.randomness import restart_randomness
 from testbed.lab.settings import (
     apply_link_sizes,
@@ -59,6 +62,22 @@ class Conditions:
     patient: bool = False
 
     @property
+    def exact(self) -> bool:
+        """Tell whether no work takes time: then packets are due to the nanosecond."""
+        return self.clock == "virtual" and not self.patient
+
+    @property
+    def own_processors(self) -> dict[str, int]:
+        """Return the processor that each end is to keep to, where time is real.
+
+        Nothing where there is but one.
+        """
+        allowed = sorted(os.sched_getaffinity(0))
+        if self.clock != "real" or len(allowed) == 1:
+            return {}
+        return {"sender": allowed[-1], "receiver": allowed[-2]}
+
+    @property
     def ready_s(self) -> float | None:
         """How long a child may be silent; None: for as long as the machine lasts."""
         return None if self.patient else _READY_S
@@ -82,11 +101,11 @@ def run_variant(
             running(variant.topology, variant.path, conditions.run_id)
         )
         _apply(network, variant)
-        write_json(folder / "environment.json", describe(network))
+        _check_path(network, variant, conditions, folder)
         _align(conditions, _STAGE_GRID_NS)
         captures = _start_captures(stack, network, folder) if variant.capture else {}
         decided = _start_decisions(stack, variant) if variant.capture else None
-        ends = _start_traffic(stack, network, variant)
+        ends = _start_traffic(stack, network, variant, conditions.own_processors)
         for child in (*captures.values(), *ends.values()):
             child.hear(conditions.ready_s)
         say("traffic")
@@ -122,6 +141,25 @@ def _apply(network: Network, variant: Variant) -> None:
     check_mtu(network.router, wanted)
 
 
+def _check_path(
+    network: Network, variant: Variant, conditions: Conditions, folder: Path
+) -> None:
+    """Measure the path, write the environment with it; raise if it is not as asked."""
+    bounds = EXACT if conditions.exact else REAL
+    asked = asked_of(variant.path, bounds)
+    shown = queue_shown(network, asked.queue, variant.path.mtu)
+    seen = measure_path(network, asked, bounds)
+    told = {
+        **describe(network),
+        "path": describe_path(asked, seen, shown),
+        "pinned_inside": conditions.own_processors,
+    }
+    write_json(folder / "environment.json", told)
+    wrong = wrongs(asked, seen, shown, bounds)
+    if wrong:
+        raise InfrastructureError(f"the path is not as asked for: {'; '.join(wrong)}")
+
+
 def _start_captures(
     stack: ExitStack, network: Network, folder: Path
 ) -> dict[str, Child]:
@@ -142,7 +180,10 @@ def _start_decisions(stack: ExitStack, variant: Variant) -> Path | None:
 
 
 def _start_traffic(
-    stack: ExitStack, network: Network, variant: Variant
+    stack: ExitStack,
+    network: Network,
+    variant: Variant,
+    processors: dict[str, int],
 ) -> dict[str, Child]:
     workload = variant.workload
     if not workload.is_one_stream:
@@ -151,7 +192,9 @@ def _start_traffic(
         stack.enter_context(room_for_buffers(workload.sndbuf, workload.rcvbuf))
     works = _works(workload, network.address(workload.family))
     return {
-        name: stack.enter_context(child_on(_ends(network)[name], name, work))
+        name: stack.enter_context(
+            child_on(_ends(network)[name], name, work, processors.get(name))
+        )
         for name, work in works.items()
     }
 
@@ -190,7 +233,10 @@ def _transfer(
     if "latency_ns" in sent:
         facts["latency"] = sent.pop("latency_ns")
     elapsed_ns = sent["end_ns"] - sent["begin_ns"]
-    return {**facts, "workload": {**sent, "elapsed_ns": elapsed_ns}}
+    return {
+        **facts,
+        "workload": {**sent, "elapsed_ns": elapsed_ns, "receiver": received},
+    }
 
 
 def _align(conditions: Conditions, grid_ns: int) -> None:
