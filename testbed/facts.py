@@ -4,8 +4,9 @@ A function takes Facts and returns samples, one an event. To add a metric, write
 function and its row in FACT_METRICS. Start with measure_facts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,22 @@ _BITS = 8
 Samples = NDArray[np.float64] | NDArray[np.int64]
 _NOTHING: NDArray[np.int64] = np.zeros(0, np.int64)
 _LATENCY = "latency"
-_USED = ("cpu_ns", "context_switches")
+#: What a process took, by its name in workload.json -> its metric, unit and meaning.
+_USED: Mapping[str, tuple[str, str, str]] = {
+    "cpu_ns": ("cpu", "ns", "CPU time"),
+    "context_switches": (
+        "context_switches",
+        "switches",
+        "how often a CPU was given up",
+    ),
+    "cycles": ("cycles", "cycles", "the processor's cycles"),
+    "instructions": ("instructions", "instructions", "instructions executed"),
+}
+#: An end -> what its metrics' names begin with, and the counters of its packets.
+_ENDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "sender": ("", ("IpOutRequests", "Ip6OutRequests")),
+    "receiver": ("receiver_", ("IpInReceives", "Ip6InReceives")),
+}
 #: A claim may name one of these of a metric: latency.p99. The mean is what is meant
 #: where none is named.
 STATISTICS = tuple(each.name for each in fields(Summary) if each.name != "n")
@@ -32,15 +48,15 @@ class Facts:
     counters: "sender" and "receiver" to nstat name to delta.  flows: the sender's
     account of each flow: bytes, begin_ns, end_ns, and transactions if there were any.
     latency_ns: of each transaction; latency_told: the summary alone, of a driver that
-    tells no more.  used: cpu_ns and context_switches of the sending
-    process, as far as known.
+    tells no more.  used: "sender" and "receiver" to what that process took, as far as
+    known: cpu_ns, context_switches, cycles, instructions.
     """
 
     counters: Mapping[str, Mapping[str, int]]
     flows: Sequence[Mapping[str, int]] = ()
     latency_ns: Sequence[int] = ()
     latency_told: Summary | None = None
-    used: Mapping[str, int] = field(default_factory=dict)
+    used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,21 +111,70 @@ def packets_per_transaction(facts: Facts) -> Samples:
     return np.array([sum(sent) / done]) if done else _NOTHING
 
 
-def cpu(facts: Facts) -> Samples:
-    """Return one sample: the sending process's CPU time, its system calls included.
+def used(end: str, what: str) -> Callable[[Facts], Samples]:
+    """Return what gives one sample: what an end's process took, system calls included.
 
-    On a virtual clock there is none: time stands still while the CPU works.
+    On a virtual clock a CPU takes no time: time stands still while it works.
     """
-    return _one(facts.used.get("cpu_ns"))
+
+    def samples(facts: Facts) -> Samples:
+        value = facts.used.get(end, {}).get(what)
+        return _NOTHING if value is None else np.array([value])
+
+    return samples
 
 
-def context_switches(facts: Facts) -> Samples:
-    """Return one sample: how often the sending process gave its CPU up."""
-    return _one(facts.used.get("context_switches"))
+def used_per_byte(end: str, what: str) -> Callable[[Facts], Samples]:
+    """Return what gives one sample: the same for each byte of payload the sender sent.
+
+    Nothing where no time passed, as on a virtual clock.
+    """
+
+    def samples(facts: Facts) -> Samples:
+        return _each(facts, end, what, sum(flow["bytes"] for flow in facts.flows))
+
+    return samples
 
 
-def _one(value: int | None) -> Samples:
-    return _NOTHING if value is None else np.array([value])
+def used_per_packet(end: str, what: str) -> Callable[[Facts], Samples]:
+    """Return what gives one sample: the same for each packet of that end.
+
+    Of the sender those that IP was asked to send, of the receiver those that reached
+    its IP. A GSO or GRO packet counts once.
+    """
+
+    def samples(facts: Facts) -> Samples:
+        counted = facts.counters.get(end, {})
+        _prefix, names = _ENDS[end]
+        return _each(facts, end, what, sum(counted.get(name, 0) for name in names))
+
+    return samples
+
+
+def _each(facts: Facts, end: str, what: str, number: int) -> Samples:
+    value = facts.used.get(end, {}).get(what)
+    return np.array([value / number]) if value and number else _NOTHING
+
+
+def _cost_metrics() -> Iterator[FactMetric]:
+    """Yield what each end's process took: in all, for each byte, for each packet."""
+    for (end, (prefix, _)), (what, row) in product(_ENDS.items(), _USED.items()):
+        name, unit, meaning = row
+        told = f"{meaning}, of the process of the {end}"
+        yield FactMetric(
+            name=prefix + name,
+            unit=unit,
+            meaning=f"{told}; on a virtual clock work takes no time",
+            samples=used(end, what),
+            total=True,
+        )
+        for each, of in (("byte", used_per_byte), ("packet", used_per_packet)):
+            yield FactMetric(
+                name=f"{prefix}{name}_per_{each}",
+                unit=f"{unit}/{each}",
+                meaning=f"{told}, for each {each}",
+                samples=of(end, what),
+            )
 
 
 def throughput(facts: Facts) -> Samples:
@@ -151,20 +216,7 @@ FACT_METRICS: Mapping[str, FactMetric] = {
             meaning="packets both ends sent for each transaction, ACKs included",
             samples=packets_per_transaction,
         ),
-        FactMetric(
-            name="cpu",
-            unit="ns",
-            meaning="CPU time of the sending process; 0 on a virtual clock",
-            samples=cpu,
-            total=True,
-        ),
-        FactMetric(
-            name="context_switches",
-            unit="switches",
-            meaning="how often the sending process gave its CPU up",
-            samples=context_switches,
-            total=True,
-        ),
+        *_cost_metrics(),
     )
 }
 #: Units of all metrics, of packets and of facts, and their meanings.
@@ -230,12 +282,16 @@ def facts_of(
 ) -> Facts:
     """Return the facts of a stored run. A single stream's account is of one flow."""
     flows = workload.get("flows", (workload,))
-    used = {name: workload[name] for name in _USED if name in workload}
+    accounts = {"sender": workload, "receiver": workload.get("receiver", {})}
+    taken = {
+        end: {name: account[name] for name in _USED if name in account}
+        for end, account in accounts.items()
+    }
     told = workload.get("latency_told")
     return Facts(
         counters=counters,
         flows=tuple(flows),
         latency_ns=latency_ns,
         latency_told=None if told is None else Summary(**told),
-        used=used,
+        used=taken,
     )

@@ -19,13 +19,16 @@ FLOWS = (
 )
 COUNTERS = {
     "sender": {"TcpOutSegs": 58_883_378, "TcpInSegs": 1_434_706, "Ip6OutRequests": 50},
-    "receiver": {"IpOutRequests": 30},
+    "receiver": {"IpOutRequests": 30, "IpInReceives": 20, "Ip6InReceives": 20},
 }
 FACTS = Facts(
     counters=COUNTERS,
     flows=FLOWS,
     latency_ns=range(100, 10_100, 100),
-    used={"cpu_ns": 7},
+    used={
+        "sender": {"cpu_ns": 8000},
+        "receiver": {"cpu_ns": 600, "cycles": 1200},
+    },
 )
 
 
@@ -38,7 +41,13 @@ FACTS = Facts(
         pytest.param("latency", 5050, id="the-mean-unless-named"),
         pytest.param("latency.p90", 9000, id="p90"),
         pytest.param("latency.p99", 9900, id="p99"),
-        pytest.param("cpu", 7, id="cpu"),
+        pytest.param("cpu", 8000, id="cpu"),
+        pytest.param("cpu_per_byte", 2, id="cpu-of-4000-bytes"),
+        pytest.param("cpu_per_packet", 160, id="cpu-of-50-packets-sent"),
+        pytest.param("receiver_cpu", 600, id="the-receivers-apart"),
+        pytest.param("receiver_cpu_per_packet", 15, id="of-packets-received"),
+        pytest.param("receiver_cycles_per_byte", 0.3, id="cycles-where-counted"),
+        pytest.param("cycles", None, id="no-counter-at-the-sender"),
         pytest.param("context_switches", None, id="not-told"),
         pytest.param("goodput", None, id="not-a-metric"),
     ],
@@ -60,11 +69,12 @@ def test_without_a_capture_throughput_is_what_netperfs_would_add_up_to() -> None
 
 def test_a_single_streams_account_is_of_one_flow() -> None:
     account = {"bytes": 9, "begin_ns": 1, "end_ns": 2, "elapsed_ns": 1, "cpu_ns": 3}
+    account |= {"receiver": {"bytes": 9, "cycles": 4}}
 
     facts = facts_of({}, account, ())
 
     assert facts.flows == (account,)
-    assert facts.used == {"cpu_ns": 3}
+    assert facts.used == {"sender": {"cpu_ns": 3}, "receiver": {"cycles": 4}}
 
 
 @pytest.mark.parametrize(
@@ -107,3 +117,12 @@ def test_of_a_driver_the_summary_it_tells_is_all_there_is() -> None:
     assert measured["latency"].summary().n == 125
     assert statistic(measured, "latency") == 7973
     assert statistic(measured, "latency.p99") == 7999
+
+
+def test_where_work_takes_no_time_it_costs_nothing_a_byte() -> None:
+    facts = Facts(counters=COUNTERS, flows=FLOWS, used={"sender": {"cpu_ns": 0}})
+
+    measured = measure_facts(facts)
+
+    assert statistic(measured, "cpu") == 0
+    assert "cpu_per_byte" not in measured

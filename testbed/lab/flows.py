@@ -20,6 +20,7 @@ from testbed.errors import InfrastructureError
 from testbed.lab.counters import count_when_told, cpu_used, report_counters
 from testbed.lab.exchange import READ_SIZE, Exchange
 from testbed.lab.loop import Loop
+from testbed.lab.perf import counting
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
 from testbed.lab.tcp_info import Read, reading, sampling, some_of
 from testbed.spec.workload import FlowGroup, Workload
@@ -35,7 +36,7 @@ def receive_flows(workload: Workload) -> Callable[[Connection], None]:
     def work(pipe: Connection) -> None:
         _allow_files()
         _widen_backlog()
-        with ExitStack() as stack, closing(Loop()) as loop:
+        with ExitStack() as stack, closing(Loop()) as loop, counting() as cpu:
             end = _Receiver(loop, workload)
             for port, group in _ports(workload).items():
                 sock = socket.socket(FAMILIES[workload.family])
@@ -47,7 +48,8 @@ def receive_flows(workload: Workload) -> Callable[[Connection], None]:
             pipe.send("ready")
             before = count_when_told(pipe)
             loop.run(lambda: end.ended == workload.flows)
-            pipe.send({"bytes": end.received, "end_ns": time.time_ns()})
+            told = {"bytes": end.received, "end_ns": time.time_ns()}
+            pipe.send({**told, **cpu_used(), **cpu.read()})
             report_counters(pipe, before)
 
     return work
@@ -62,7 +64,7 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
 
     def work(pipe: Connection) -> None:
         _allow_files()
-        with ExitStack() as stack, closing(Loop()) as loop:
+        with ExitStack() as stack, closing(Loop()) as loop, counting() as cpu:
             end = _Sender(loop, workload)
             for group, port in workload.each_flow():
                 sock = stack.enter_context(socket.socket(FAMILIES[workload.family]))
@@ -73,7 +75,7 @@ def send_flows(workload: Workload, address: str) -> Callable[[Connection], None]
             before = count_when_told(pipe)
             with sampling(end.reads_some(), workload.sample_every) as samples:
                 result = end.run()
-                result |= {"tcp_info": samples(), **cpu_used()}
+                result |= {"tcp_info": samples(), **cpu_used(), **cpu.read()}
             pipe.send(result)
             report_counters(pipe, before)
 

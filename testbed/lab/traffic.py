@@ -12,6 +12,7 @@ from typing import Any
 
 from testbed.errors import InfrastructureError
 from testbed.lab.counters import count_when_told, cpu_used, report_counters
+from testbed.lab.perf import counting
 from testbed.lab.sockets import FAMILIES, set_up_listener, set_up_sender
 from testbed.lab.tcp_info import reading, sampling
 from testbed.spec.workload import PORT, Workload
@@ -24,7 +25,8 @@ def receive(workload: Workload) -> Callable[[Connection], None]:
     """Return the work of the receiving child.
 
     It says "ready"; told to, it reads its counters and says "counting"; it accepts one
-    connection and says what it received; told again, it says how its counters moved.
+    connection and says what it received, and the CPU it took; told again, it says how
+    its counters moved.
     """
 
     def work(pipe: Connection) -> None:
@@ -32,12 +34,14 @@ def receive(workload: Workload) -> Callable[[Connection], None]:
             set_up_listener(listener, workload, workload.each_group()[0])
             listener.bind(("", PORT))
             listener.listen(1)
-            pipe.send("ready")
-            before = count_when_told(pipe)
-            connection, _address = listener.accept()
-            with connection:
-                received = _read_all(connection)
-            pipe.send({"bytes": received, "end_ns": time.time_ns()})
+            with counting() as cpu:
+                pipe.send("ready")
+                before = count_when_told(pipe)
+                connection, _address = listener.accept()
+                with connection:
+                    received = _read_all(connection)
+                told = {"bytes": received, "end_ns": time.time_ns()}
+                pipe.send({**told, **cpu_used(), **cpu.read()})
             report_counters(pipe, before)
 
     return work
@@ -54,13 +58,14 @@ def send(workload: Workload, address: str) -> Callable[[Connection], None]:
         with socket.socket(FAMILIES[workload.family]) as sock:
             set_up_sender(sock, workload, workload.each_group()[0])
             sock.settimeout(_CONNECT_TIMEOUT_S)
-            pipe.send("ready")
-            before = count_when_told(pipe)
-            _connect(sock, address)
-            with sampling(reading({0: sock}), workload.sample_every) as samples:
-                result = _send_all(sock, workload)
-                result |= {"tcp_info": samples(), **cpu_used()}
-            pipe.send(result)
+            with counting() as cpu:
+                pipe.send("ready")
+                before = count_when_told(pipe)
+                _connect(sock, address)
+                with sampling(reading({0: sock}), workload.sample_every) as samples:
+                    result = _send_all(sock, workload)
+                    result |= {"tcp_info": samples(), **cpu_used(), **cpu.read()}
+                pipe.send(result)
             report_counters(pipe, before)
 
     return work
