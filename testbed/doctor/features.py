@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from testbed.doctor.finding import Finding, have, lack
 from testbed.errors import Unavailable
+from testbed.lab.perf import counting
 from testbed.machine.needs import (
     Need,
     Try,
@@ -103,3 +104,18 @@ def try_ptrace() -> tuple[Finding, ...]:
     told = done.output.strip() or f"exit status {done.status}"
     fix = "sysctl kernel.yama.ptrace_scope=1; in a container, --cap-add SYS_PTRACE"
     return (lack("ptrace", told, fix),)
+
+
+def try_counters() -> tuple[Finding, ...]:
+    """Count some cycles, as the machine host does with those of its runs."""
+    with counting() as cpu:
+        sum(range(1000))
+        counted = cpu.read()
+    if counted:
+        return (have("CPU counters", f"{' and '.join(counted)} are counted"),)
+    told = "the kernel has none for this user (perf_event_open)"
+    fix = (
+        "sysctl kernel.perf_event_paranoid=1, or root; many guests have none: cpu and "
+        "context_switches do without"
+    )
+    return (lack("CPU counters", told, fix),)

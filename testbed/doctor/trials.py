@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from testbed.doctor.features import try_features, try_ptrace, try_root
+from testbed.doctor.features import try_counters, try_features, try_ptrace, try_root
 from testbed.doctor.finding import Finding
 from testbed.doctor.guests import try_kvm, try_tcg, try_uml
 from testbed.doctor.tools import try_compiler, try_disk, try_sources, try_tools
@@ -15,6 +15,7 @@ TRIALS: Sequence[Trial] = (
     try_root,
     try_features,
     try_ptrace,
+    try_counters,
     try_uml,
     try_kvm,
     try_tcg,

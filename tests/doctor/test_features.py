@@ -1,11 +1,18 @@
 """Rights and the kernel's features, against a kernel that answers from a list."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from testbed.doctor import features
-from testbed.doctor.features import try_features, try_ptrace, try_root
+from testbed.doctor.features import (
+    try_counters,
+    try_features,
+    try_ptrace,
+    try_root,
+)
 from testbed.doctor.finding import lack
+from testbed.lab.perf import CpuCounters
 from testbed.process import Finished
 
 
@@ -103,3 +110,28 @@ def test_a_refusal_to_be_traced_is_told(monkeypatch) -> None:
     assert not found.ok
     assert found.told == said.strip()
     assert "ptrace_scope" in found.remedy
+
+
+def counts(values: dict[str, int], monkeypatch) -> None:
+    @contextmanager
+    def counting() -> Iterator[CpuCounters]:
+        cpu = CpuCounters({})
+        monkeypatch.setattr(cpu, "read", lambda: values)
+        yield cpu
+
+    monkeypatch.setattr(features, "counting", counting)
+
+
+def test_counters_that_count_are_named(monkeypatch) -> None:
+    counts({"cycles": 5, "instructions": 9}, monkeypatch)
+
+    assert try_counters()[0].told == "cycles and instructions are counted"
+
+
+def test_where_nothing_is_counted_it_says_what_does_without(monkeypatch) -> None:
+    counts({}, monkeypatch)
+
+    (found,) = try_counters()
+
+    assert not found.ok
+    assert "do without" in found.remedy
