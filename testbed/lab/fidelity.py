@@ -71,7 +71,7 @@ EXACT = Bounds(
     patience_ns=100_000_000,
 )
 #: Where packets take a processor's time: a delay within 5 ms and 10 %, a train's spread
-#: within 5 ms and 20 %.
+#: within 5 ms, 20 %, and what it takes without a path.
 REAL = Bounds(
     fixed_ns=5_000_000,
     share=0.1,
@@ -135,12 +135,14 @@ class WaySeen:
 
     delay_ns: the least of all probes; None if none arrived.  spread_ns: from the first
     to the last of so many packets of the train that came after its lead; None if not
-    measured, or fewer than two came.
+    measured, or fewer than two came.  own_ns: what the same train takes the processor,
+    without a path; 0 where work takes no time.
     """
 
     delay_ns: int | None
     spread_ns: int | None
     packets: int
+    own_ns: int = 0
 
     def off_by(self, gap_ns: int) -> int | None:
         """Return how far its spread is from what packets of that gap have, in ns."""
@@ -262,7 +264,7 @@ def _way_wrongs(way: Way, seen: WaySeen, bounds: Bounds) -> list[str]:
         )
     if way.train is not None and seen.spread_ns is not None:
         asked_ns = way.train.gap_ns * (seen.packets - 1)
-        slack = bounds.of_spread(asked_ns, seen.packets)
+        slack = bounds.of_spread(asked_ns, seen.packets) + seen.own_ns
         if (seen.off_by(way.train.gap_ns) or 0) > slack:
             told.append(
                 f"the rate to {way.name} is {_rate(rate_seen(way, seen))}, not "
@@ -292,6 +294,7 @@ def describe_path(asked: Asked, seen: Seen, shown: int) -> dict[str, Any]:
                 "delay_ns": {"asked": way.delay_ns, "measured": got.delay_ns},
                 "of which its own bytes take": way.serial_ns,
                 "rate": {"asked": way.rate, "measured": rate_seen(way, got)},
+                "the train took the processor": got.own_ns,
             }
             for way, got in ways
         },

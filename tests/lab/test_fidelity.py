@@ -169,6 +169,15 @@ def test_in_real_time_a_rate_is_within_5_ms_and_20_percent() -> None:
     assert wrongs(asked, seen_there(asked, spread_ns=2 * spread), 1000, REAL)
 
 
+def test_what_the_processor_takes_for_a_train_is_no_fault_of_the_path() -> None:
+    asked = asked_of(LONG, REAL)
+    assert asked.there.train is not None
+    spread = asked.there.train.gap_ns * 63
+    slow = seen_there(asked, spread_ns=2 * spread, own_ns=spread)
+
+    assert wrongs(asked, slow, 1000, REAL) == ()
+
+
 def test_a_path_on_which_nothing_arrives_is_dead() -> None:
     seen = seen_there(ASKED, delay_ns=None, spread_ns=None, packets=0)
 

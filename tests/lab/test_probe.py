@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from testbed.errors import InfrastructureError
-from testbed.lab.fidelity import EXACT, Train, Way
+from testbed.lab.fidelity import EXACT, REAL, Train, Way
 from testbed.lab.probe import _SO_TIMESTAMPNS, Sockets, queue_shown, see_way
 
 TRAIN = Train(lead=2, packets=3, segments=4, payload=1000, gap_ns=1000, refill_ns=1000)
@@ -40,8 +40,13 @@ def sockets() -> Iterator[Sockets]:
             return two[0], two[1]
 
         (start, from_start), (router, from_router) = pair(), pair()
+        alone = pair()
         yield Sockets(
-            start=start, router=router, from_start=from_start, from_router=from_router
+            start=start,
+            router=router,
+            from_start=from_start,
+            from_router=from_router,
+            alone=alone,
         )
 
 
@@ -53,6 +58,13 @@ def test_a_delay_and_a_train_are_seen(sockets) -> None:
     assert seen.packets == 3
     assert seen.spread_ns is not None
     assert 0 < seen.spread_ns < 100_000_000
+
+
+def test_what_a_train_takes_alone_is_seen_where_work_takes_time(sockets) -> None:
+    exact, real = (see_way(WAY, sockets, bounds) for bounds in (EXACT, REAL))
+
+    assert exact.own_ns == 0
+    assert 0 < real.own_ns < 100_000_000
 
 
 def test_a_way_without_a_train_has_a_delay_alone(sockets) -> None:
