@@ -23,13 +23,9 @@ _LATENCY = "latency"
 #: What a process took, by its name in workload.json -> its metric, unit and meaning.
 _USED: Mapping[str, tuple[str, str, str]] = {
     "cpu_ns": ("cpu", "ns", "CPU time"),
-    "context_switches": (
-        "context_switches",
-        "switches",
-        "how often a CPU was given up",
-    ),
-    "cycles": ("cycles", "cycles", "the processor's cycles"),
-    "instructions": ("instructions", "instructions", "instructions executed"),
+    "context_switches": ("context_switches", "switches", "context switches"),
+    "cycles": ("cycles", "cycles", "CPU cycles"),
+    "instructions": ("instructions", "instructions", "instructions"),
 }
 #: An end -> what its metrics' names begin with, and the counters of its packets.
 _ENDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -160,11 +156,11 @@ def _cost_metrics() -> Iterator[FactMetric]:
     """Yield what each end's process took: in all, for each byte, for each packet."""
     for (end, (prefix, _)), (what, row) in product(_ENDS.items(), _USED.items()):
         name, unit, meaning = row
-        told = f"{meaning}, of the process of the {end}"
+        told = f"{meaning} of the process at the {end}"
         yield FactMetric(
             name=prefix + name,
             unit=unit,
-            meaning=f"{told}; on a virtual clock work takes no time",
+            meaning=told + "; 0 on a virtual clock" * (what == "cpu_ns"),
             samples=used(end, what),
             total=True,
         )
@@ -172,7 +168,7 @@ def _cost_metrics() -> Iterator[FactMetric]:
             yield FactMetric(
                 name=f"{prefix}{name}_per_{each}",
                 unit=f"{unit}/{each}",
-                meaning=f"{told}, for each {each}",
+                meaning=f"{told} for each {each}",
                 samples=of(end, what),
             )
 

@@ -64,6 +64,10 @@ COMMANDS: Mapping[str, How] = {
         "tests/test_history.py::test_the_page_has_the_tables_as_they_are"
     ),
     "apt-get install busybox-static kmod": NotHere("it changes this host"),
+    f"{TESTBED} doctor": Elsewhere(
+        "tests/doctor/test_trials.py"
+        "::test_the_verb_prints_json_and_exits_with_0_where_uml_runs"
+    ),
     # run
     _2014: Boots(),
     f"{_2014} --json > result.json": Elsewhere(

@@ -80,10 +80,10 @@ def cpu_model(cpuinfo: str) -> str:
 
 
 def _virtualisation() -> str:
-    """Return what systemd-detect-virt says; without it, whether there is any."""
+    """Return what machine this is a guest of; without systemd, whether it is one."""
     if program := shutil.which("systemd-detect-virt"):
         # It exits with 1 for "none".
-        return run(("sh", "-c", f"{program} || :"), timeout_s=_TIMEOUT_S).strip()
+        return run(("sh", "-c", f"{program} --vm || :"), timeout_s=_TIMEOUT_S).strip()
     return hypervisor_flag(_CPUINFO.read_text())
 
 
