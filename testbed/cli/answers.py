@@ -24,8 +24,7 @@ def show(results: Sequence[Result], pages: Sequence[Path], *, as_json: bool) -> 
         return
     console = table_console()
     console.print(verdict_table(results))
-    for page in pages:
-        console.print(f"report: {page}", highlight=False, soft_wrap=True)
+    _show_pages(console, pages)
 
 
 def show_machines(
@@ -49,23 +48,26 @@ def show_machines(
         told = {**results_json(results), "refused": refused}
         print(json.dumps(told, indent=1, allow_nan=False))
         return
-    console = Console()
-    console.width = max(console.width, _MACHINES_WIDTH)
+    console = table_console(_MACHINES_WIDTH)
     for name in dict.fromkeys(result.experiment.name for result in results):
         own = [result for result in results if result.experiment.name == name]
         console.print(machines_table(own))
     for each in refusals:
         told_why = Text(f"{each.experiment}: machine {each.machine}: ")
         console.print(told_why.append(str(each.error)), soft_wrap=True)
+    _show_pages(console, pages)
+
+
+def _show_pages(console: Console, pages: Sequence[Path]) -> None:
     for page in pages:
         console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
-def table_console() -> Console:
-    """Return a console for stdout that is wide enough for tables."""
+def table_console(least: int = _TABLE_WIDTH) -> Console:
+    """Return a console for stdout that is wide enough for tables: least columns."""
     console = Console()
     # Below this a table would crop digits; a narrow terminal wraps lines instead.
-    console.width = max(console.width, _TABLE_WIDTH)
+    console.width = max(console.width, least)
     return console
 
 
