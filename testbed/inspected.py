@@ -8,12 +8,14 @@ the one that was fitted its "fit", see report/fitting.py. Keys are added, never 
 within a format number.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import zip_longest
+from itertools import islice, zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from testbed.trace.inspection import FlowReport, Flows, Inspection
+from testbed.trace.inspection import FlowReport, Inspection
 from testbed.trace.measurement import STATISTICS, Summaries
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _SERIES = ("time_ns", "seq", "length", "ack_time_ns", "ack", "ack_window")
+
+
+#: Flows told at a time: enough to be worth it, and few enough for the cache.
+_TOGETHER = 1 << 8
 
 
 def to_json(
@@ -35,7 +41,7 @@ def to_json(
     whether to tell every packet, if it was kept.
     """
     objects = [
-        _object(each, fitted or {}, series=series)
+        {**_file(each), "flows": list(_flows(each, fitted or {}, series=series))}
         for each, fitted in zip_longest(inspections, fits)
     ]
     if len(objects) == 1:
@@ -43,39 +49,80 @@ def to_json(
     return {"format": FORMAT, "files": objects}
 
 
-def _object(
-    inspection: Inspection, fits: Mapping[int, "Fit"], *, series: bool
-) -> dict[str, Any]:
-    flows = _flows(inspection.flows)
-    for at, found in fits.items():
-        # Not above: the model takes time to load, and most inspections do without.
-        from testbed.report.fitting import fit_json  # noqa: PLC0415
+def encoded(
+    inspections: Sequence[Inspection],
+    fits: Sequence[Mapping[int, "Fit"]] = (),
+    *,
+    series: bool = False,
+) -> Iterator[str]:
+    """Yield that object in JSON, some flows at a time: there may be a million."""
+    opened = _dumped({"format": FORMAT})[:-1] + ","
+    several = len(inspections) != 1
+    yield opened + '"files":[' if several else opened
+    for number, (each, fitted) in enumerate(zip_longest(inspections, fits)):
+        head = _dumped(_file(each))[:-1] + ',"flows":['
+        yield ("," if number else "") + head if several else head[1:]
+        flows, comma = _flows(each, fitted or {}, series=series), ""
+        while some := list(islice(flows, _TOGETHER)):
+            yield comma + _dumped(some)[1:-1]
+            comma = ","
+        yield "]}"
+    yield "]}" if several else ""
 
-        flows[at]["fit"] = fit_json(found)
-    for flow, trace in zip(flows, inspection.traces if series else (), strict=False):
-        flow["series"] = {name: getattr(trace, name).tolist() for name in _SERIES}
+
+def _dumped(told: Any) -> str:
+    import orjson  # noqa: PLC0415  # only --json needs it
+
+    try:
+        return orjson.dumps(told).decode()
+    except orjson.JSONEncodeError:  # the name of a file that is no UTF-8
+        return json.dumps(told, allow_nan=False, separators=(",", ":"))
+
+
+def _file(inspection: Inspection) -> dict[str, Any]:
     return {
         "file": inspection.file,
         "packets": inspection.packets,
         "skipped": dict(inspection.skipped),
         "dropped": inspection.dropped,
         "warnings": list(inspection.warnings),
-        "flows": flows,
     }
 
 
-def _flows(flows: Flows) -> list[dict[str, Any]]:
-    """Return an object a flow, made of columns: one by one it would take long."""
+def _flows(
+    inspection: Inspection, fits: Mapping[int, "Fit"], *, series: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield an object a flow, made of columns: one by one it would take long."""
+    columns, number = inspection.flows.columns(), len(inspection.flows)
+    for start in range(0, number, _TOGETHER):
+        for at, flow in enumerate(_some(columns, start), start=start):
+            if at in fits:
+                # Not above: the model takes time to load, and few inspections need it.
+                from testbed.report.fitting import fit_json  # noqa: PLC0415
+
+                flow["fit"] = fit_json(fits[at])
+            if series and inspection.traces:
+                trace = inspection.traces[at]
+                flow["series"] = {
+                    name: getattr(trace, name).tolist() for name in _SERIES
+                }
+            yield flow
+
+
+def _some(columns: Mapping[str, Any], start: int) -> Iterator[dict[str, Any]]:
+    """Yield the objects of the flows from a place on that are told together."""
     told: dict[str, Iterable[Any]] = {}
-    for name, column in flows.columns().items():
+    for name, column in columns.items():
         if isinstance(column, Summaries):
-            told[name] = _summaries(column)
-        elif name == "flow":
-            told |= {end: [getattr(each, end) for each in column] for end in _ENDS}
+            told[name] = _summaries(column, start)
+            continue
+        some = column[start : start + _TOGETHER]
+        if name == "flow":
+            told |= {end: map(attrgetter(end), some) for end in _ENDS}
         else:
-            told[name] = [each.value for each in column] if name in _ENUMS else column
-    ordered = [told[name] for name in _FIELDS]
-    return [dict(zip(_FIELDS, row, strict=True)) for row in zip(*ordered, strict=True)]
+            told[name] = map(attrgetter("value"), some) if name in _ENUMS else some
+    for row in zip(*(told[name] for name in _FIELDS), strict=True):
+        yield dict(zip(_FIELDS, row, strict=True))
 
 
 _ENDS = ("src", "sport", "dst", "dport")
@@ -86,11 +133,13 @@ _FIELDS = (
 )
 
 
-def _summaries(column: Summaries) -> Iterator[dict[str, int | float | None]]:
-    for n, found in column.rows():
-        if n:
-            mean, p50, p90, p99, most = found
-            told = {"mean": mean, "p50": p50, "p90": p90, "p99": p99, "max": most}
-            yield {"n": n, **told}
-        else:
-            yield {"n": 0, **dict.fromkeys(STATISTICS)}
+def _summaries(column: Summaries, start: int) -> list[dict[str, int | float | None]]:
+    none = {"n": 0, **dict.fromkeys(STATISTICS)}
+    some = slice(start, start + _TOGETHER)
+    rows = zip(column.n[some].tolist(), column.statistics[some].tolist(), strict=True)
+    return [
+        {"n": n, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "max": most}
+        if n
+        else none
+        for n, (mean, p50, p90, p99, most) in rows
+    ]

@@ -8,12 +8,11 @@ Exit codes: 0 whatever a capture says, 2 usage or a file that is no capture.
 import argparse
 import gc
 import io
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from testbed.cli.guarded import guarded, take_signals
 from testbed.errors import SpecError
@@ -102,7 +101,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     if arguments.plot and arguments.plot.suffix not in _PICTURES:
         known = ", ".join(_PICTURES)
         raise SpecError(f"{arguments.plot}: no picture of these kinds: {known}")
-    from testbed.inspected import to_json  # noqa: PLC0415
+    from testbed.inspected import encoded  # noqa: PLC0415
     from testbed.trace.inspection import inspect  # noqa: PLC0415
     from testbed.trace.reading import Options  # noqa: PLC0415
 
@@ -117,8 +116,9 @@ def _inspect(arguments: argparse.Namespace) -> int:
         _plot(inspections, looked_at, arguments.plot)
     fits = _fits(inspections, looked_at) if arguments.model else [{}] * len(looked_at)
     if arguments.json:
-        told = to_json(inspections, fits, series=arguments.series)
-        print(_encoded(told))
+        for piece in encoded(inspections, fits, series=arguments.series):
+            sys.stdout.write(piece)
+        print()
     else:
         _show(inspections, looked_at, fits, in_full=arguments.flow is not None)
     return 0
@@ -131,15 +131,6 @@ def _pipes(files: Iterable[str]) -> list[str]:
 def _tell(lines: Iterable[str]) -> None:
     for line in lines:
         print(f"testbed: {line}", file=sys.stderr)
-
-
-def _encoded(told: dict[str, Any]) -> str:
-    import orjson  # noqa: PLC0415
-
-    try:
-        return orjson.dumps(told).decode()
-    except orjson.JSONEncodeError:  # the name of a file that is no UTF-8
-        return json.dumps(told, allow_nan=False)
 
 
 def _rows(inspection: "Inspection", arguments: argparse.Namespace) -> Sequence[int]:

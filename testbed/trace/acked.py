@@ -1,21 +1,20 @@
 """What an acknowledgment adds to the flow it is for. Kernels."""
 
 from testbed.trace.connections import flow_of
-from testbed.trace.counted import count
+from testbed.trace.counted import count, make_room
 from testbed.trace.decode import FIN, RST, SYN
 from testbed.trace.flight import arrived
-from testbed.trace.jit import Bytes, Table, inlined, kernel
+from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     FLAGS,
     H_TIME,
     LENGTH,
-    SACK_AT,
+    SACK,
     SACKS,
     WINDOW,
 )
-from testbed.trace.loads import be32, signed
-from testbed.trace.pool import SIZES, TIMES
+from testbed.trace.loads import signed
 from testbed.trace.ranges import covered, floored
 from testbed.trace.state import (
     ACK_GAP,
@@ -42,11 +41,11 @@ from testbed.trace.state import (
     emit,
 )
 
+_WORD = 0xFFFF_FFFF
+
 
 @inlined
-def acknowledge(
-    data: Bytes, header: Table, places: tuple[int, int], state: State
-) -> None:
+def acknowledge(header: Table, places: tuple[int, int], state: State) -> None:
     """Add what a packet with the ACK flag acknowledges to its peer's flow.
 
     places: of its own side and of its peer's.
@@ -65,14 +64,14 @@ def acknowledge(
     if side[S_FLOW]:
         flow = state.flows[side[S_FLOW]]
         if newly > 0 or not knows & HAS_ACK:
-            arrived(state, side[S_FLOW], acked, now)
+            arrived(state.pool, flow, acked, now)
         elif newly == 0:
             own = state.sides[places[0]]
             flow[DUP_ACKS] += _is_duplicate(header, own, side, flow)
         if not header[WINDOW] and not header[FLAGS] & (RST | SYN):
             flow[ZERO_WINDOWS] += 1
         if header[SACKS]:
-            _sack(data, header, flow, side[ACK_HIGH], state.pool)
+            _sack(header, flow, side[ACK_HIGH], state.pool)
 
 
 @inlined
@@ -90,14 +89,14 @@ def _position(side: Table, ack: int) -> int:
 
 @inlined
 def _advance(state: State, place: int, newly: int, now: int) -> None:
-    row = flow_of(state, place)
-    flow = state.flows[row]
+    flow, pool = state.flows[flow_of(state, place)], state.pool
+    make_room(pool, flow)
     state.sides[place, ACK_HIGH] += newly
     if flow[ADVANCES]:
-        count(state, row, ACK_GAP, now - flow[ADVANCED_NS], TIMES)
+        count(pool, flow, ACK_GAP, now - flow[ADVANCED_NS])
     flow[ADVANCES] += 1
     flow[ADVANCED_NS] = now
-    count(state, row, ACKED, newly, SIZES)
+    count(pool, flow, ACKED, newly)
 
 
 @inlined
@@ -112,17 +111,16 @@ def _is_duplicate(header: Table, own: Table, side: Table, flow: Table) -> bool:
 
 
 @kernel
-def _sack(data: Bytes, header: Table, flow: Table, floor: int, pool: Table) -> None:
-    """Read the SACK blocks (RFC 2018); the first may tell of a duplicate (RFC 2883)."""
+def _sack(header: Table, flow: Table, floor: int, pool: Table) -> None:
+    """Take SACK blocks (RFC 2018); the first may tell of a duplicate (RFC 2883)."""
     floored(pool, flow, BOARD, floor)
-    count = header[SACKS]
-    for which in range(count):
-        at = header[SACK_AT] + 8 * which
-        low = floor + signed(be32(data, at) - floor, 32)
-        high = low + signed(be32(data, at + 4) - low, 32)
+    for which in range(header[SACKS]):
+        low, high = _edges(header, which)
+        low = floor + signed(low - floor, 32)
+        high = low + signed(high - low, 32)
         if high <= low or high > flow[SENT_HIGH]:
             continue
-        if which == 0 and (high <= floor or _is_within_next(data, at, count)):
+        if which == 0 and (high <= floor or _is_within_next(header)):
             flow[DSACKS] += 1
             continue
         low = max(low, floor)
@@ -132,13 +130,16 @@ def _sack(data: Bytes, header: Table, flow: Table, floor: int, pool: Table) -> N
             floored(pool, flow, BOARD, floor)
 
 
+@inlined
+def _edges(header: Table, which: int) -> tuple[int, int]:
+    """Return where a block begins and ends, as sequence numbers."""
+    return header[SACK + which] >> 32 & _WORD, header[SACK + which] & _WORD
+
+
 @kernel
-def _is_within_next(data: Bytes, at: int, count: int) -> bool:
+def _is_within_next(header: Table) -> bool:
     """Say whether the first of several blocks lies inside the second."""
-    if count < 2:  # noqa: PLR2004
+    if header[SACKS] < 2:  # noqa: PLR2004
         return False
-    low, high = be32(data, at + 8), be32(data, at + 12)
-    return (
-        signed(be32(data, at) - low, 32) >= 0
-        and signed(high - be32(data, at + 4), 32) >= 0
-    )
+    (first, last), (low, high) = _edges(header, 0), _edges(header, 1)
+    return signed(first - low, 32) >= 0 and signed(high - last, 32) >= 0

@@ -28,9 +28,8 @@ from testbed.errors import CommandError, Unavailable
 from testbed.files import locked, scratch
 from testbed.process import run
 from testbed.trace import jit
-from testbed.trace.block import Desk, take_in
+from testbed.trace.block import Desk, finish, take_in
 from testbed.trace.decode import decode
-from testbed.trace.follow import finish
 from testbed.trace.pool import spill
 from testbed.trace.state import State, rehashed
 from testbed.trace.walk import walk_pcap, walk_pcapng
@@ -112,24 +111,29 @@ def _decode(frame: Frame) -> None:
 
 
 def _take_in(frame: Frame) -> None:
-    headers, progress = _table(frame, 5), _row(frame, 8)
-    skips, links = _row(frame, 10), _row(frame, 12)
-    state = State(
-        _row(frame, 14),
-        *(_table(frame, 16), _table(frame, 19), _table(frame, 22)),
-        *(_row(frame, 25), _row(frame, 27), _table(frame, 29), _table(frame, 32)),
+    desk = Desk(
+        *(_table(frame, 5), _row(frame, 8), _table(frame, 10), _row(frame, 13)),
+        *(_row(frame, 15), _row(frame, 17), _row(frame, 19)),
     )
-    desk = Desk(headers, progress, skips, links)
+    state = State(
+        _row(frame, 21),
+        *(_table(frame, 23), _table(frame, 26), _table(frame, 29)),
+        *(_row(frame, 32), _row(frame, 34), _table(frame, 36)),
+    )
     frame[0] = take_in(_bytes(frame, 0), _table(frame, 2), desk, state)
 
 
 def _finish(frame: Frame) -> None:
-    state = State(
-        _row(frame, 0),
-        *(_table(frame, 2), _table(frame, 5), _table(frame, 8)),
-        *(_row(frame, 11), _row(frame, 13), _table(frame, 15), _table(frame, 18)),
+    desk = Desk(
+        *(_table(frame, 0), _row(frame, 3), _table(frame, 5), _row(frame, 8)),
+        *(_row(frame, 10), _row(frame, 12), _row(frame, 14)),
     )
-    frame[0] = finish(state)
+    state = State(
+        _row(frame, 16),
+        *(_table(frame, 18), _table(frame, 21), _table(frame, 24)),
+        *(_row(frame, 27), _row(frame, 29), _table(frame, 31)),
+    )
+    frame[0] = finish(desk, state)
 
 
 def _rehashed(frame: Frame) -> None:
@@ -137,7 +141,7 @@ def _rehashed(frame: Frame) -> None:
 
 
 def _spill(frame: Frame) -> None:
-    spill(_row(frame, 0), _row(frame, 2), _table(frame, 4))
+    spill(_row(frame, 0), _row(frame, 2), _row(frame, 4), _row(frame, 6))
 
 
 #: The entries by the names of the functions they call.

@@ -20,6 +20,7 @@ from testbed.trace.layers import (
     SRC,
     SRC_HIGH,
 )
+from testbed.trace.loads import prefetch
 from testbed.trace.pool import cleared, new_tally
 from testbed.trace.state import (
     ACK_GAP,
@@ -27,9 +28,9 @@ from testbed.trace.state import (
     ACKS_FROM,
     ADVANCES,
     CLOSED,
+    CONNECTION_COLUMNS,
     CONNECTIONS,
     DUP_ACKS,
-    EXACT_TALLIES,
     F_SIDE,
     FIN_END,
     FLOWS,
@@ -41,6 +42,7 @@ from testbed.trace.state import (
     LAST_WINDOW,
     LOW,
     LOW_HIGH,
+    MIX,
     NOWHERE,
     PACE,
     PAIR,
@@ -50,6 +52,8 @@ from testbed.trace.state import (
     S_CONNECTION,
     S_FLOW,
     SIDES,
+    SIZE,
+    TALLIES,
     TOLD_MSS,
     TOLD_WSCALE,
     ZERO_WINDOWS,
@@ -61,6 +65,33 @@ _HASH_BITS = 31
 _HASH = (1 << _HASH_BITS) - 1
 _FAMILY_SHIFT, _PORT_SHIFT, _SRC_SHIFT = 32, 16, 16
 _WORD = 0xFFFF_FFFF
+_AHEAD = 6  # packets between asking the cache for something and using it
+
+
+@inlined
+def find_all(headers: Table, found: Table, state: State) -> None:
+    """Find the connections of packets, adding those not met before; see find.
+
+    found: room for what is found.  There must be room for as many new connections.
+    """
+    rows = len(headers)
+    for row in range(rows):
+        found[row] = hashed(headers[row], state.counts[MIX])
+        prefetch(state.slots, found[row] & (len(state.slots) - 1))
+    for row in range(-_AHEAD, rows):
+        if row + _AHEAD < rows:
+            _fetch_connection(found[row + _AHEAD], state)
+        if row >= 0:
+            found[row] = find(headers[row], found[row], state)
+            pair_of(found[row], state)
+
+
+@inlined
+def _fetch_connection(mixed: int, state: State) -> None:
+    """Have the cache fetch the connection of a packet that comes soon."""
+    slot = state.slots[mixed & (len(state.slots) - 1)]
+    if slot:
+        prefetch(state.connections, ((slot & _WORD) - 1) * CONNECTION_COLUMNS)
 
 
 @inlined
@@ -195,7 +226,7 @@ def forget(state: State, side: Table) -> None:
     side[ACKS_FROM] = state.counts[ROWS]
     if side[S_FLOW]:
         flow, pool = state.flows[side[S_FLOW]], state.pool
-        counted(state)
+        counted(pool, flow)
         cleared(pool, flow[ACKED])
         cleared(pool, flow[ACK_GAP])
         flow[ADVANCES] = flow[DUP_ACKS] = flow[ZERO_WINDOWS] = 0
@@ -211,9 +242,8 @@ def flow_of(state: State, place: int) -> int:
         side[S_FLOW] = row
         flow = state.flows[row]
         flow[F_SIDE] = place
-        for tally in EXACT_TALLIES:
-            flow[tally] = new_tally(state.pool, 0)
-        flow[PACE] = new_tally(state.pool, _PACE_PRECISION)
+        for tally in range(SIZE, SIZE + TALLIES):
+            flow[tally] = new_tally(state.pool, _PACE_PRECISION if tally == PACE else 0)
     return side[S_FLOW]
 
 

@@ -1,50 +1,105 @@
-"""Values that wait to be counted, while the cache fetches where. Kernels.
+"""Values that wait to be counted, in a log of each flow. Kernels.
 
-In a capture of many flows a tally is seldom in the cache when a packet needs it. What
-to count waits in a short queue, in order: when its turn comes, the tally is there.
+In a capture of many flows a tally is seldom in the cache when a packet needs it, and it
+is large. So a flow notes its values one behind the other, which takes a line of the
+cache for eight of them, and counts them together when the log is full.
 """
 
 from testbed.trace.jit import Table, inlined, kernel
-from testbed.trace.loads import prefetch
-from testbed.trace.pool import place_of, tallied
-from testbed.trace.state import (
-    Q_FLOW,
-    Q_KIND,
-    Q_TALLY,
-    Q_VALUE,
-    QUEUED,
-    WAITING,
-    State,
+from testbed.trace.loads import bit_length, prefetch
+from testbed.trace.pool import (
+    BUDGET,
+    NEXT,
+    SIZES,
+    SLOTS,
+    TIMES,
+    give,
+    take,
+    tallied,
 )
+from testbed.trace.state import (
+    LOG,
+    LOG_ROOM,
+    NOTED,
+    SIZE,
+    SIZE_TALLIES,
+    TALLIES,
+)
+from testbed.trace.tables import LINE
+
+_FIRST_BITS, _MOST_BITS = 4, 8  # of the room of a log, as a power of two
+_A_PACKET = 8  # words: four values at most, and two words at most for each
+_TAG_BITS = 3  # of a noted value: which tally it is for
+_TAG = (1 << _TAG_BITS) - 1
+_WHOLE = 7  # the tag of a note whose value, too large to have one, is the next word
+_MOST = (1 << (63 - _TAG_BITS)) - 1
+_MOST_FETCHED = 1 << 8  # words of a tally
 
 
 @inlined
-def count(state: State, row: int, tally: int, value: int, kind: int) -> None:
-    """Have a value counted.
-
-    row: of the flow.  tally: its column.  kind: see pool.py.
-    """
-    number = state.counts[QUEUED]
-    state.counts[QUEUED] = number + 1
-    waiting = state.queue[number & (WAITING - 1)]
-    if waiting[Q_FLOW]:
-        _counted(state, waiting)
-    waiting[Q_FLOW], waiting[Q_TALLY] = row, tally
-    waiting[Q_VALUE], waiting[Q_KIND] = value, kind
-    prefetch(state.pool, place_of(state.pool, state.flows[row, tally], value))
+def make_room(pool: Table, flow: Table) -> None:
+    """Make room in a flow's log for the values of a packet, unless there is."""
+    if flow[NOTED] + _A_PACKET > flow[LOG_ROOM]:
+        _make_room(pool, flow)
 
 
 @inlined
-def _counted(state: State, waiting: Table) -> None:
-    flow, tally = state.flows[waiting[Q_FLOW]], waiting[Q_TALLY]
-    flow[tally] = tallied(state.pool, flow[tally], waiting[Q_VALUE], waiting[Q_KIND])
+def count(pool: Table, flow: Table, tally: int, value: int) -> None:
+    """Have a value counted. tally: its column.  There has to be room for it."""
+    at = flow[LOG] + flow[NOTED]
+    if -_MOST <= value <= _MOST:
+        pool[at] = value << _TAG_BITS | tally - SIZE
+        flow[NOTED] += 1
+    else:
+        pool[at], pool[at + 1] = (tally - SIZE) << _TAG_BITS | _WHOLE, value
+        flow[NOTED] += 2
 
 
 @kernel
-def counted(state: State) -> None:
-    """Count all that waits, in the order in which it came."""
-    for number in range(state.counts[QUEUED], state.counts[QUEUED] + WAITING):
-        waiting = state.queue[number & (WAITING - 1)]
-        if waiting[Q_FLOW]:
-            _counted(state, waiting)
-            waiting[Q_FLOW] = 0
+def _make_room(pool: Table, flow: Table) -> None:
+    old, room = flow[LOG], flow[LOG_ROOM]
+    if not old:
+        flow[LOG], flow[LOG_ROOM] = take(pool, _FIRST_BITS), 1 << _FIRST_BITS
+    elif room >> _MOST_BITS or pool[NEXT] > pool[BUDGET]:
+        counted(pool, flow)
+    else:
+        bits = bit_length(room)
+        new = take(pool, bits)
+        for each in range(flow[NOTED]):
+            pool[new + each] = pool[old + each]
+        give(pool, old, bits - 1)
+        flow[LOG], flow[LOG_ROOM] = new, 1 << bits
+
+
+@kernel
+def counted(pool: Table, flow: Table) -> None:
+    """Count all that a flow noted, in the order in which it came."""
+    _fetch_tallies(pool, flow)
+    at = flow[LOG]
+    end = at + flow[NOTED]
+    while at < end:
+        tag, value = pool[at] & _TAG, pool[at] >> _TAG_BITS
+        if tag == _WHOLE:
+            at += 1
+            tag, value = value, pool[at]
+        kind = SIZES if tag < SIZE_TALLIES else TIMES
+        flow[SIZE + tag] = tallied(pool, flow[SIZE + tag], value, kind)
+        at += 1
+    flow[NOTED] = 0
+
+
+@inlined
+def _fetch_tallies(pool: Table, flow: Table) -> None:
+    """Have the cache fetch the tallies of a flow."""
+    for tally in range(SIZE, SIZE + TALLIES):
+        prefetch(pool, flow[tally])
+    for tally in range(SIZE, SIZE + TALLIES):
+        at = flow[tally]
+        for word in range(LINE, min(2 << pool[at + SLOTS], _MOST_FETCHED), LINE):
+            prefetch(pool, at + word)
+
+
+@inlined
+def fetch_log(pool: Table, flow: Table) -> None:
+    """Have the cache fetch where the next value will be noted."""
+    prefetch(pool, flow[LOG] + flow[NOTED])

@@ -3,8 +3,6 @@
 Start with decode, a kernel. It takes a block of records, few enough for the cache.
 """
 
-import numpy as np
-
 from testbed.trace.jit import Bytes, Table, entry, kernel
 from testbed.trace.layers import (
     ACK,
@@ -18,9 +16,10 @@ from testbed.trace.layers import (
     HEADER_COLUMNS,
     LENGTH,
     LINK_UNKNOWN,
+    MOST_SACKS,
     MSS,
     OPTIONS,
-    SACK_AT,
+    SACK,
     SACKS,
     SEQ,
     SPORT,
@@ -33,7 +32,8 @@ from testbed.trace.layers import (
     link_layer,
     tunnel,
 )
-from testbed.trace.loads import be16, be32, u8
+from testbed.trace.loads import be16, be32, be64, u8
+from testbed.trace.tables import lined_up
 from testbed.trace.walk import AT, CAPTURED, DIRECTION, LINK, TIME, WIRE
 
 FIN, SYN, RST, ACK_FLAG = 0x01, 0x02, 0x04, 0x10
@@ -53,7 +53,7 @@ _TIMESTAMPS, _TIMESTAMPS_LENGTH = 0x0101080A, 12  # as every host writes them
 
 def headers(rows: int) -> Table:
     """Return room for so many headers."""
-    return np.zeros((rows, HEADER_COLUMNS), np.int64)
+    return lined_up(rows, HEADER_COLUMNS)
 
 
 @entry
@@ -68,7 +68,7 @@ def decode(
     A row: time; addresses in two halves, family and ports; sequence number and
     acknowledgment, flags, window as sent; payload length; bytes of TCP options; MSS
     and window scale of a SYN, ABSENT elsewhere; TTL; direction as pcapng.Direction;
-    how many SACK blocks there are, and where in the buffer.
+    how many SACK blocks there are, and these.
     """
     count = 0
     for row in range(len(records)):
@@ -169,6 +169,12 @@ def _options(data: Bytes, at: int, end: int, header: Table) -> None:
         elif kind == _WSCALE_OPTION and length == _WSCALE_LENGTH:
             header[WSCALE] = min(u8(data, at + 2), _LARGEST_WSCALE)
         elif kind == _SACK_OPTION:
-            header[SACKS] = (length - 2) // _SACK_BLOCK
-            header[SACK_AT] = at + 2
+            _sack_blocks(data, at + 2, length - 2, header)
         at += length
+
+
+@kernel
+def _sack_blocks(data: Bytes, at: int, size: int, header: Table) -> None:
+    header[SACKS] = min(size // _SACK_BLOCK, MOST_SACKS)
+    for which in range(header[SACKS]):
+        header[SACK + which] = be64(data, at + _SACK_BLOCK * which)

@@ -6,10 +6,10 @@ two it answers (Karn's rule). The ring grows by need up to a bound; packets beyo
 are counted, and give no sample.
 """
 
-from testbed.trace.counted import count
+from testbed.trace.counted import count, make_room
 from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.loads import prefetch
-from testbed.trace.pool import BUDGET, NEXT, TIMES, give, take
+from testbed.trace.pool import BUDGET, NEXT, give, take
 from testbed.trace.state import (
     FLIGHT_BITS,
     FLIGHT_HEAD,
@@ -17,7 +17,6 @@ from testbed.trace.state import (
     IN_FLIGHT,
     RTT,
     RTT_MISSED,
-    State,
 )
 
 _WORDS = 2  # an entry takes four words, as a power of two
@@ -73,9 +72,8 @@ def _grow(pool: Table, flow: Table) -> None:
 
 
 @inlined
-def arrived(state: State, row: int, position: int, now: int) -> None:
+def arrived(pool: Table, flow: Table, position: int, now: int) -> None:
     """Take out all that an ACK covers, and count the time each took."""
-    flow, pool = state.flows[row], state.pool
     tail, head = flow[FLIGHT_TAIL], flow[FLIGHT_HEAD]
     while tail < head:
         place = _entry(flow, tail)
@@ -83,7 +81,8 @@ def arrived(state: State, row: int, position: int, now: int) -> None:
             break
         took = now - pool[place + _SENT_NS]
         if not pool[place + _AGAIN] and took >= 0:
-            count(state, row, RTT, took, TIMES)
+            make_room(pool, flow)
+            count(pool, flow, RTT, took)
         tail += 1
     flow[FLIGHT_TAIL] = tail
 

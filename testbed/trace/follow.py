@@ -14,20 +14,22 @@ Start with follow, a kernel.
 """
 
 from testbed.trace.acked import acknowledge
-from testbed.trace.connections import begins, begun, find, forget, hashed, pair_of
-from testbed.trace.counted import counted
+from testbed.trace.connections import begins, begun, forget, pair_of
+from testbed.trace.counted import counted, fetch_log, make_room
 from testbed.trace.decode import ACK_FLAG, FIN, RST, SYN
 from testbed.trace.flight import fetch_flight
-from testbed.trace.jit import Bytes, Table, entry, inlined, kernel
+from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.layers import (
     ACK,
     FLAGS,
-    FOUND,
     H_DIRECTION,
     H_TIME,
+    HEADER_COLUMNS,
     LENGTH,
     MSS,
     OPTIONS,
+    SACK,
+    SACKS,
     SEQ,
     TTL,
     WINDOW,
@@ -38,13 +40,12 @@ from testbed.trace.ranges import fetch_ranges
 from testbed.trace.sent import burst, send
 from testbed.trace.state import (
     ACCEPTS,
-    ACK_GAP,
     ACK_HIGH,
     ACK_LAST,
-    ACKED,
+    ADVANCES,
     ANSWER_NS,
     BOARD,
-    BURST,
+    BURST_BYTES,
     BURST_PACKETS,
     CLOSED,
     CONNECTION_COLUMNS,
@@ -62,21 +63,16 @@ from testbed.trace.state import (
     ISN,
     KNOWS,
     LAST_WINDOW,
-    MIX,
+    LOG,
     NOWHERE,
     NUMBER,
     OPTIONS_0,
-    PACE,
-    PACKETS,
     PAIR,
-    RTT,
     S_FIRST,
     S_FLOW,
     SEEN,
-    SEND_GAP,
     SEQ_LAST,
     SIDE_COLUMNS,
-    SIZE,
     START,
     SYN_AGAIN_NS,
     SYN_NS,
@@ -88,110 +84,110 @@ from testbed.trace.state import (
     has_room,
     has_words,
 )
+from testbed.trace.turns import FOUND, ROW
 
 _WORD = 0xFFFF_FFFF
 _AHEAD = 6  # packets between asking the cache for something and using it
 
 
 @kernel
-def follow(data: Bytes, headers: Table, state: State) -> int:
-    """Follow a block of headers; return how many, fewer if the state has to grow.
+def follow(headers: Table, turns: Table, state: State) -> int:
+    """Follow headers in their turns; return how many, fewer if the state has to grow.
 
-    data: the buffer that the headers were decoded from.
+    headers, turns: see decode.py and turns.py.
     """
-    if not has_room(state, len(headers)):
+    if not has_room(state, len(turns)):
         return 0
-    _find_all(headers, state)
-    rows = len(headers)
-    for row in range(-2 * _AHEAD, rows):
-        if row + 2 * _AHEAD < rows:
-            _fetch_flow(headers[row + 2 * _AHEAD], state)
-        if 0 <= row + _AHEAD < rows:
-            _fetch_tallies(headers[row + _AHEAD], state)
+    rows = len(turns)
+    for row in range(-4 * _AHEAD, rows):
+        _fetch(headers, turns, row, state)
         if row >= 0:
             if not has_words(state):
-                counted(state)
                 return row
-            _packet(data, headers[row], state)
-    counted(state)
+            _packet(headers, turns[row], state)
     return rows
 
 
-@entry
-def finish(state: State) -> bool:
+@kernel
+def close(state: State) -> bool:
     """Count what went on when the capture ended; False if the state has to grow."""
     for row in range(1, state.counts[FLOWS]):
         if not has_words(state):
             return False
-        if state.flows[row, BURST_PACKETS]:
-            burst(state, row)
-    counted(state)
+        flow, pool = state.flows[row], state.pool
+        if flow[BURST_PACKETS]:
+            make_room(pool, flow)
+            burst(pool, flow)
+        counted(pool, flow)
     return True
 
 
 @inlined
-def _find_all(headers: Table, state: State) -> None:
-    """Find the connections of packets, whose sides the cache is to fetch."""
-    rows = len(headers)
-    for row in range(rows):
-        header = headers[row]
-        header[FOUND] = hashed(header, state.counts[MIX])
-        prefetch(state.slots, header[FOUND] & (len(state.slots) - 1))
-    for row in range(-_AHEAD, rows):
-        if row + _AHEAD < rows:
-            _fetch_connection(headers[row + _AHEAD], state)
-        if row >= 0:
-            header = headers[row]
-            header[FOUND] = find(header, header[FOUND], state)
-            pair = pair_of(header[FOUND], state)
-            prefetch(state.sides, pair * SIDE_COLUMNS)
-            prefetch(state.sides, (pair + 1) * SIDE_COLUMNS)
+def _fetch(headers: Table, turns: Table, row: int, state: State) -> None:
+    """Have the cache fetch what packets after a row need, the nearest to it most."""
+    rows = len(turns)
+    if row + 4 * _AHEAD < rows:
+        _fetch_header(headers, turns[row + 4 * _AHEAD], state)
+    if 0 <= row + 3 * _AHEAD < rows:
+        _fetch_sides(turns[row + 3 * _AHEAD], state)
+    if 0 <= row + 2 * _AHEAD < rows:
+        _fetch_flow(headers, turns[row + 2 * _AHEAD], state)
+    if 0 <= row + _AHEAD < rows:
+        _fetch_pool(headers, turns[row + _AHEAD], state)
 
 
 @inlined
-def _fetch_connection(header: Table, state: State) -> None:
-    """Have the cache fetch the connection of a packet that comes soon."""
-    slot = state.slots[header[FOUND] & (len(state.slots) - 1)]
-    if slot:
-        prefetch(state.connections, ((slot & _WORD) - 1) * CONNECTION_COLUMNS)
+def _fetch_header(headers: Table, turn: Table, state: State) -> None:
+    """Have the cache fetch the header and the connection of a packet."""
+    prefetch(headers, turn[ROW] * HEADER_COLUMNS)
+    prefetch(state.connections, (turn[FOUND] >> 1) * CONNECTION_COLUMNS)
 
 
 @inlined
-def _fetch_flow(header: Table, state: State) -> None:
-    """Have the cache fetch the flows of a packet that comes soon."""
-    side = state.connections[header[FOUND] >> 1, PAIR] + (header[FOUND] & 1)
+def _fetch_sides(turn: Table, state: State) -> None:
+    """Have the cache fetch the sides of a packet."""
+    pair = state.connections[turn[FOUND] >> 1, PAIR]
+    prefetch(state.sides, pair * SIDE_COLUMNS)
+    prefetch(state.sides, (pair + 1) * SIDE_COLUMNS)
+
+
+@inlined
+def _fetch_flow(headers: Table, turn: Table, state: State) -> None:
+    """Have the cache fetch what is first needed of the flows of a packet."""
+    header, found = headers[turn[ROW]], turn[FOUND]
+    if header[SACKS]:
+        prefetch(headers, turn[ROW] * HEADER_COLUMNS + SACK)
+    side = state.connections[found >> 1, PAIR] + (found & 1)
     if header[LENGTH]:
         flow = state.sides[side, S_FLOW] * FLOW_COLUMNS
-        for line in (SEEN, PACKETS, BURST, OPTIONS_0 + (header[OPTIONS] >> 2)):
+        for line in (SEEN, LOG, BURST_BYTES, OPTIONS_0 + (header[OPTIONS] >> 2)):
             prefetch(state.flows, flow + line)
     flow = state.sides[side ^ 1, S_FLOW] * FLOW_COLUMNS
     if flow:
-        for line in (SEEN, BURST, BOARD):
+        for line in (SEEN, LOG, ADVANCES):
             prefetch(state.flows, flow + line)
 
 
 @inlined
-def _fetch_tallies(header: Table, state: State) -> None:
-    """Have the cache fetch where a packet that comes sooner will be counted."""
-    side = state.connections[header[FOUND] >> 1, PAIR] + (header[FOUND] & 1)
+def _fetch_pool(headers: Table, turn: Table, state: State) -> None:
+    """Have the cache fetch what else the flow of a packet needs."""
+    header, found = headers[turn[ROW]], turn[FOUND]
+    side = state.connections[found >> 1, PAIR] + (found & 1)
     pool = state.pool
     if header[LENGTH]:
         flow = state.flows[state.sides[side, S_FLOW]]
-        for tally in (SIZE, SEND_GAP, BURST, PACE):
-            prefetch(pool, flow[tally])
         fetch_flight(pool, flow, flow[FLIGHT_HEAD])
         fetch_ranges(pool, flow, SEEN)
     else:
         flow = state.flows[state.sides[side ^ 1, S_FLOW]]
-        for tally in (ACKED, ACK_GAP, RTT):
-            prefetch(pool, flow[tally])
         fetch_flight(pool, flow, flow[FLIGHT_TAIL])
         fetch_ranges(pool, flow, BOARD)
+    fetch_log(pool, flow)
 
 
 @inlined
-def _packet(data: Bytes, header: Table, state: State) -> None:
-    found = header[FOUND]
+def _packet(headers: Table, turn: Table, state: State) -> None:
+    header, found = headers[turn[ROW]], turn[FOUND]
     pair, downwards = pair_of(found, state), found & 1
     own, peer = state.sides[pair + downwards], state.sides[pair + 1 - downwards]
     flags, length = header[FLAGS], header[LENGTH]
@@ -199,21 +195,25 @@ def _packet(data: Bytes, header: Table, state: State) -> None:
         pair = begun(found, state)
         own, peer = state.sides[pair + downwards], state.sides[pair + 1 - downwards]
     places = (pair + downwards, pair + 1 - downwards)
-    _introduce(header, own, peer, state)
+    _introduce(header, own, peer, state.counts[NUMBER] + turn[ROW] + 1, state)
     if length or flags & FIN:
         _sequence(header, places[0], state)
     if flags & ACK_FLAG:
-        acknowledge(data, header, places, state)
+        acknowledge(header, places, state)
     own[LAST_WINDOW] = header[WINDOW]
 
 
 @inlined
-def _introduce(header: Table, own: Table, peer: Table, state: State) -> None:
-    """Learn what a packet says of its side, apart from data and ACKs."""
+def _introduce(
+    header: Table, own: Table, peer: Table, number: int, state: State
+) -> None:
+    """Learn what a packet says of its side, apart from data and ACKs.
+
+    number: of the packet in the capture.
+    """
     flags = header[FLAGS]
-    state.counts[NUMBER] += 1
     if not own[S_FIRST]:
-        own[S_FIRST] = state.counts[NUMBER]
+        own[S_FIRST] = number
         own[TOLD_TTL], own[TOLD_DIRECTION] = header[TTL], header[H_DIRECTION]
     if flags & SYN:
         _syn(header, own, state)

@@ -15,7 +15,7 @@ import ipaddress
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, overload
 
@@ -25,6 +25,7 @@ from testbed.trace.jit import Table
 from testbed.trace.layers import IPV4
 from testbed.trace.measurement import Summaries, Summary
 from testbed.trace.mss import infer_mss
+from testbed.trace.pool import PRECISION_BITS
 from testbed.trace.reading import Options, followed
 from testbed.trace.records import Told
 from testbed.trace.series import traces
@@ -70,7 +71,7 @@ from testbed.trace.state import (
 )
 from testbed.trace.tallies import Tallies, tallies
 from testbed.trace.trace import Flow, MssSource, Trace
-from testbed.trace.vantage import Inferred, Vantage, vantage_of
+from testbed.trace.vantage import Inferred, Vantage, infer_vantages
 
 _PORT, _PORT_BITS, _FAMILY_SHIFT = 0xFFFF, 16, 32
 _WORD_OPTIONS = 4  # bytes
@@ -204,7 +205,7 @@ class Flows(Sequence[FlowReport]):
 
     def flow(self, row: int) -> Flow:
         """Return a flow's name."""
-        return _named(self._state, self.side(row))
+        return self._names[row]
 
     def side(self, row: int) -> int:
         """Return the place of a flow's side; its peer's is the other of the pair."""
@@ -229,22 +230,19 @@ class Flows(Sequence[FlowReport]):
 
     def columns(self) -> Mapping[str, Sequence[Any] | Summaries]:
         """Return the fields of FlowReport, each of all flows at once."""
-        rows = range(len(self))
-        inferred = [self._vantage(row) for row in rows]
         return {
-            "flow": [self.flow(row) for row in rows],
+            "flow": self._names,
             "mss": self._mss.tolist(),
-            "mss_source": [self._mss_source(row) for row in rows],
-            "vantage": [each.vantage for each in inferred],
-            "vantage_source": [each.source for each in inferred],
-            "tso_visible": [self._tso_visible(row) for row in rows],
+            "mss_source": self._mss_sources,
+            "vantage": self._inferred.vantages,
+            "vantage_source": self._inferred.sources,
+            "tso_visible": self._tso_visible,
             **{name: self.column(name).tolist() for name in _COUNTS},
             **self._summaries,
-            "quantile_error": [self._errors(row) for row in rows],
+            "quantile_error": self._errors,
         }
 
     def _report(self, row: int) -> FlowReport:
-        inferred = self._vantage(row)
         counts: dict[str, Any] = {name: int(self.column(name)[row]) for name in _COUNTS}
         found: dict[str, Any] = {
             name: column[row] for name, column in self._summaries.items()
@@ -252,11 +250,11 @@ class Flows(Sequence[FlowReport]):
         return FlowReport(
             flow=self.flow(row),
             mss=int(self._mss[row]),
-            mss_source=self._mss_source(row),
-            vantage=inferred.vantage,
-            vantage_source=inferred.source,
-            tso_visible=self._tso_visible(row),
-            quantile_error=self._errors(row),
+            mss_source=self._mss_sources[row],
+            vantage=self._inferred.vantages[row],
+            vantage_source=self._inferred.sources[row],
+            tso_visible=self._tso_visible[row],
+            quantile_error=self._errors[row],
             **counts,
             **found,
         )
@@ -273,7 +271,7 @@ class Flows(Sequence[FlowReport]):
 
     def mss(self, row: int) -> tuple[int, MssSource]:
         """Return a flow's mss and how it is known."""
-        return int(self._mss[row]), self._mss_source(row)
+        return int(self._mss[row]), self._mss_sources[row]
 
     @cached_property
     def _told_mss(self) -> Table:
@@ -292,29 +290,41 @@ class Flows(Sequence[FlowReport]):
             mss[row] = infer_mss(*self._tallies["tso_size"].distinct(row))
         return mss
 
-    def _mss_source(self, row: int) -> MssSource:
-        return MssSource.SYN if self._told_mss[row] > 0 else MssSource.INFERRED
-
-    def _vantage(self, row: int) -> Inferred:
-        place = self.side(row)
-        own, peer = self._state.sides[place], self._state.sides[place ^ 1]
-        return vantage_of(own.tolist(), peer.tolist())
+    @cached_property
+    def _mss_sources(self) -> Sequence[MssSource]:
+        told = (self._told_mss > 0).tolist()
+        return [MssSource.SYN if each else MssSource.INFERRED for each in told]
 
     @cached_property
-    def _full(self) -> tuple[Table, Table]:
-        """Each flow's largest packet, and how many are as large as the mss."""
+    def _names(self) -> Sequence[Flow]:
+        return _named(self._state, self._flows[:, F_SIDE])
+
+    @cached_property
+    def _inferred(self) -> Inferred:
+        places = self._flows[:, F_SIDE]
+        return infer_vantages(self._state.sides[places], self._state.sides[places ^ 1])
+
+    @cached_property
+    def _tso_visible(self) -> Sequence[bool | None]:
         sizes = self._tallies["tso_size"]
-        return sizes.largest(), sizes.often(self._mss)
+        larger = sizes.largest() > self._mss
+        many = sizes.often(self._mss) >= _ENOUGH
+        choice = (True, False, None)
+        return [choice[each] for each in np.where(larger, 0, 2 - many).tolist()]
 
-    def _tso_visible(self, row: int) -> bool | None:
-        largest, full = self._full
-        if largest[row] > self._mss[row]:
-            return True
-        return False if full[row] >= _ENOUGH else None
-
-    def _errors(self, row: int) -> Mapping[str, float]:
-        bits = {name: int(each.precision[row]) for name, each in self._tallies.items()}
-        return {name: 2.0**-each for name, each in bits.items() if each}
+    @cached_property
+    def _errors(self) -> Sequence[Mapping[str, float]]:
+        # Few flows differ in it, so each kind is made once.
+        every = {name: each.precision for name, each in self._tallies.items()}
+        packed = np.zeros(len(self), np.int64)
+        for bits in every.values():
+            packed = packed << PRECISION_BITS | bits
+        _, first, kind = np.unique(packed, return_index=True, return_inverse=True)
+        errors = [
+            {name: 2.0 ** -int(bits[row]) for name, bits in every.items() if bits[row]}
+            for row in first.tolist()
+        ]
+        return [errors[each] for each in kind.tolist()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,13 +378,22 @@ def _inspection(name: str, told: Told, state: State, options: Options) -> Inspec
     )
 
 
-def _named(state: State, place: int) -> Flow:
-    """Return the flow that a side is; sides from the lower endpoint are even."""
-    row = state.connections[state.sides[place, S_CONNECTION]].tolist()
-    ports = row[PORTS]
-    low = _address(ports, row[LOW_HIGH], row[LOW]), ports >> _PORT_BITS & _PORT
-    high = _address(ports, row[HIGH_HIGH], row[HIGH]), ports & _PORT
-    return Flow(*high, *low) if place & 1 else Flow(*low, *high)
+def _named(state: State, places: Table) -> Sequence[Flow]:
+    """Return the flows that sides are; sides from the lower endpoint are even."""
+    rows = state.connections[state.sides[places, S_CONNECTION]]
+    ports, address = rows[:, PORTS], lru_cache(1 << 10)(_address)
+    family = (ports >> _FAMILY_SHIFT).tolist()
+    lows = map(address, family, rows[:, LOW_HIGH].tolist(), rows[:, LOW].tolist())
+    highs = map(address, family, rows[:, HIGH_HIGH].tolist(), rows[:, HIGH].tolist())
+    low_ports = (ports >> _PORT_BITS & _PORT).tolist()
+    high_ports = (ports & _PORT).tolist()
+    ends = zip(places.tolist(), lows, low_ports, highs, high_ports, strict=True)
+    return [
+        Flow(high, high_port, low, low_port)
+        if place & 1
+        else Flow(low, low_port, high, high_port)
+        for place, low, low_port, high, high_port in ends
+    ]
 
 
 def _ends(flow: Flow) -> tuple[str, ...]:
@@ -384,7 +403,7 @@ def _ends(flow: Flow) -> tuple[str, ...]:
     )
 
 
-def _address(ports: int, high: int, low: int) -> str:
-    if ports >> _FAMILY_SHIFT == IPV4:
+def _address(family: int, high: int, low: int) -> str:
+    if family == IPV4:
         return socket.inet_ntoa(low.to_bytes(4, "big"))
     return str(ipaddress.IPv6Address((high & _WORD_64) << 64 | (low & _WORD_64)))

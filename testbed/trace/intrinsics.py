@@ -11,6 +11,7 @@ from testbed.trace.jit import Bytes, Table
 
 Load = Callable[[Bytes, int], int]
 Prefetch = Callable[[Table, int], None]
+BitLength = Callable[[int], int]
 
 
 def load_of(size: int, *, big: bool) -> Load:
@@ -53,3 +54,19 @@ def prefetch_of() -> Prefetch:
 
     fetched: Any = fetch
     return fetched  # type: ignore[no-any-return]
+
+
+def bit_length_of() -> BitLength:
+    """Return the instruction that counts the bits of a number that is not negative."""
+
+    @intrinsic
+    def bits(_typing: Any, value: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            word, flag = ir.IntType(64), ir.IntType(1)
+            zeros = builder.ctlz(values[0], flag(0))
+            return builder.sub(word(64), zeros)
+
+        return numba.int64(value), generate
+
+    counted: Any = bits
+    return counted  # type: ignore[no-any-return]

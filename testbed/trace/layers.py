@@ -10,12 +10,14 @@ captured.
 from testbed.trace.jit import Bytes, Table, kernel
 from testbed.trace.loads import be16, be32, be64, le32, u8
 
-#: The columns of a header; see testbed/trace/decode.py.
-H_TIME, SRC_HIGH, SRC, DST_HIGH, DST, FAMILY, SPORT, DPORT, SEQ, ACK, FLAGS = range(11)
-WINDOW, LENGTH, OPTIONS, MSS, WSCALE, TTL, H_DIRECTION = range(11, 18)
-#: FOUND: the packet's connection, see connections.py.
-SACKS, SACK_AT, FOUND = range(18, 21)
-HEADER_COLUMNS = 21
+#: The columns of a header; see testbed/trace/decode.py. By lines of the cache: what
+#: every packet needs, what few do, and what its connection is found by.
+H_TIME, SEQ, ACK, FLAGS, WINDOW, LENGTH, OPTIONS, SACKS = range(8)
+SACK, MSS, WSCALE, TTL, H_DIRECTION = 8, 12, 13, 14, 15
+SRC_HIGH, SRC, DST_HIGH, DST, FAMILY, SPORT, DPORT = range(16, 23)
+HEADER_COLUMNS = 24
+#: SACK blocks, each in a column from SACK on: its left edge above its right one.
+MOST_SACKS = 4
 
 #: Why a packet is no TCP header. The texts are the words of reports.
 REASONS = (

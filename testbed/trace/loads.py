@@ -1,4 +1,4 @@
-"""Whole numbers out of a byte buffer, at any offset; for kernels.
+"""Whole numbers out of a byte buffer, at any offset, and what else numba lacks.
 
 The caller has checked that the bytes are there.
 """
@@ -9,7 +9,14 @@ from testbed.trace.jit import COMPILED, Bytes, Table, inlined
 
 if TYPE_CHECKING or COMPILED:
     # It takes numba.
-    from testbed.trace.intrinsics import Load, Prefetch, load_of, prefetch_of
+    from testbed.trace.intrinsics import (
+        BitLength,
+        Load,
+        Prefetch,
+        bit_length_of,
+        load_of,
+        prefetch_of,
+    )
 
 
 def _plain(size: int, *, big: bool) -> "Load":
@@ -23,8 +30,15 @@ def _plain_prefetch(_table: Table, _at: int) -> None:
     return
 
 
+def _plain_bit_length(value: int) -> int:
+    return int(value).bit_length()
+
+
 #: Has the cache fetch the line of a table that an offset is in: words, not rows.
 prefetch: "Prefetch" = prefetch_of() if COMPILED else _plain_prefetch
+
+#: How many bits a number that is not negative has.
+bit_length: "BitLength" = bit_length_of() if COMPILED else _plain_bit_length
 
 _make = load_of if COMPILED else _plain
 u8 = _make(1, big=True)

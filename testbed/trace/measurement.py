@@ -1,6 +1,5 @@
 """Measurement: the samples of one metric, and the summary that JSON and tables show."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,10 +37,6 @@ class Summaries:
         n = int(self.n[row])
         found = self.statistics[row].tolist() if n else ()
         return Summary(n=n, **dict(zip(STATISTICS, found, strict=False)))
-
-    def rows(self) -> Iterator[tuple[int, list[float]]]:
-        """Yield each flow's n and statistics."""
-        return zip(self.n.tolist(), self.statistics.tolist(), strict=True)
 
 
 #: What a summary says beside n.

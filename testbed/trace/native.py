@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 #: Words of a frame.
-FRAME = 40
+FRAME = 48
 _Frame = ctypes.c_int64 * FRAME
 
 

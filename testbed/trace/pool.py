@@ -11,6 +11,7 @@ has tallies share buckets early, so that flows, not packets, decide about memory
 """
 
 from testbed.trace.jit import Table, entry, inlined, kernel
+from testbed.trace.loads import bit_length
 from testbed.trace.tables import lined_up
 
 NEXT, BUDGET, SEED = range(3)
@@ -27,21 +28,23 @@ TALLY_HEAD = 6
 #: are exact.  SIZES: more than there are payload lengths of a packet below 64 KB.
 SIZES, TIMES = 16, 12
 _FIRST_SLOTS = 3
+PRECISION_BITS = 4  # a precision fits in so many
 _FIRST_PRECISION = 10  # so a quantile is within 1/1024
 _COARSEST = 4
 _BUCKETS = 14  # room for as many buckets, as a power of two
 _ALWAYS = 6  # room that a tally may have whatever the budget
-#: More words than a packet can need, whichever tallies it makes grow; among them all
-#: for which values wait (see counted.py).
+#: More words than a packet can need, whichever tallies it makes grow: it may be the one
+#: for which all that its flow noted is counted (see counted.py).
 RESERVE = 24 << (SIZES + 1)
 
 _EMPTY = 0  # a slot's count when it holds nothing
 _WORD_MAX = (1 << 63) - 1
 
 
-def new_pool(words: int, budget: int, seed: int) -> Table:
-    """Return a pool of so many words. budget: words from which on it is frugal."""
-    pool = lined_up(max(words, 2 * RESERVE))
+def new_pool(budget: int, seed: int) -> Table:
+    """Return an empty pool. budget: words from which on it is frugal."""
+    # Words not used yet cost nothing, and ten thousand flows need not move to another.
+    pool = lined_up(8 * RESERVE)
     pool[NEXT], pool[BUDGET], pool[SEED] = _FIRST, budget, seed
     return pool
 
@@ -123,15 +126,6 @@ def _slots(pool: Table, at: int) -> int:
 
 
 @inlined
-def place_of(pool: Table, at: int, value: int) -> int:
-    """Return the word of a tally at which the search for a value begins."""
-    precision = pool[at + PRECISION]
-    if precision:
-        value = bucket(value, precision)
-    return _home(pool, at, value)
-
-
-@inlined
 def _home(pool: Table, at: int, value: int) -> int:
     """Return the slot that is a value's if no other is in it."""
     mixed = (value ^ (value >> 31) ^ pool[SEED]) & 0x7FFF_FFFF
@@ -184,7 +178,7 @@ def _rehashed(pool: Table, at: int, bits: int, precision: int) -> int:
     return new
 
 
-@kernel
+@inlined
 def bucket(value: int, precision: int) -> int:
     """Return the middle of the bucket that a value is in; of a small one, itself."""
     size = abs(value)
@@ -195,45 +189,31 @@ def bucket(value: int, precision: int) -> int:
     return middle if value > 0 else -middle
 
 
-@kernel
-def bit_length(value: int) -> int:
-    """Return how many bits a number that is not negative has."""
-    bits = 0
-    for step in (32, 16, 8, 4, 2, 1):
-        if value >> step:
-            value >>= step
-            bits += step
-    return bits + (value > 0)
-
-
 @entry
-def spill(pool: Table, places: Table, rows: Table) -> None:
-    """Write (row, value, count) for each value of some tallies, values ascending."""
+def spill(pool: Table, places: Table, values: Table, counts: Table) -> None:
+    """Write the values of some tallies, ascending in each, and how often each came."""
     start = 0
-    for row in range(len(places)):
-        at, begin = places[row], start
-        first = at + TALLY_HEAD
+    for at in places:
+        begin, first = start, at + TALLY_HEAD
         for which in range(first, first + 2 * _slots(pool, at), 2):
             if pool[which + 1] != _EMPTY:
-                rows[start, 0] = row
-                rows[start, 1] = pool[which]
-                rows[start, 2] = pool[which + 1]
+                values[start], counts[start] = pool[which], pool[which + 1]
                 start += 1
-        _sort(rows, begin, start)
+        _sort(values[begin:start], counts[begin:start])
 
 
 @kernel
-def _sort(rows: Table, begin: int, end: int) -> None:
-    """Sort rows by their values: Shell's way, most tallies have few."""
+def _sort(values: Table, counts: Table) -> None:
+    """Sort values with their counts: Shell's way, most tallies have few."""
     gap = 1
-    while 3 * gap < end - begin:
+    while 3 * gap < len(values):
         gap = 3 * gap + 1
     while gap:
-        for each in range(begin + gap, end):
-            value, count = rows[each, 1], rows[each, 2]
+        for each in range(gap, len(values)):
+            value, count = values[each], counts[each]
             at = each
-            while at - gap >= begin and rows[at - gap, 1] > value:
-                rows[at, 1], rows[at, 2] = rows[at - gap, 1], rows[at - gap, 2]
+            while at >= gap and values[at - gap] > value:
+                values[at], counts[at] = values[at - gap], counts[at - gap]
                 at -= gap
-            rows[at, 1], rows[at, 2] = value, count
+            values[at], counts[at] = value, count
         gap //= 3

@@ -11,8 +11,7 @@ import numpy as np
 
 from testbed.errors import CaptureError
 from testbed.trace import read_pcap, read_pcapng
-from testbed.trace.block import HEADERS, new_desk, take_in
-from testbed.trace.follow import finish
+from testbed.trace.block import HEADERS, finish, new_desk, take_in
 from testbed.trace.jit import Table
 from testbed.trace.layers import LINK_UNKNOWN, REASONS
 from testbed.trace.records import Told, fault
@@ -49,8 +48,8 @@ def followed(source: Source, options: Options) -> tuple[Told, State]:
     for records in blocks(source, told):
         while not take_in(source.data, records, desk, state):
             state = grown(state, HEADERS)
-    while not finish(state):
-        state = grown(state, 0)
+    while not finish(desk, state):
+        state = grown(state, HEADERS)
     told.warnings += source.warnings
     _count(told, desk.skips, desk.links)
     return told, state

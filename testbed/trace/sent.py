@@ -11,11 +11,10 @@ Definitions that are decided here:
 """
 
 from testbed.trace.connections import flow_of
-from testbed.trace.counted import count
+from testbed.trace.counted import count, make_room
 from testbed.trace.flight import departed, marked
 from testbed.trace.jit import Table, inlined
 from testbed.trace.layers import H_TIME, LENGTH, OPTIONS
-from testbed.trace.pool import SIZES, TIMES
 from testbed.trace.ranges import covered, floored
 from testbed.trace.state import (
     ACK_HIGH,
@@ -65,14 +64,14 @@ def send(header: Table, place: int, position: int, state: State) -> None:
     side[KNOWS] |= HAS_DATA
     if length == 1 and _is_keepalive(state, side, span[1]):
         return
-    row = flow_of(state, place)
-    flow, pool = state.flows[row], state.pool
+    flow, pool = state.flows[flow_of(state, place)], state.pool
+    make_room(pool, flow)
     if not flow[PACKETS]:
         flow[BASE] = side[START] if side[KNOWS] & HAS_START else position
         flow[FIRST_NS] = flow[BURST_NS] = now
         flow[SEEN_FLOOR], flow[SENT_HIGH] = flow[BASE], position
     else:
-        _gap(state, row, now)
+        _gap(pool, flow, now, state.counts[BURST_LIMIT])
     _order(pool, flow, span, now)
     _flight(pool, flow, side, span, now)
     flow[PACKETS] += 1
@@ -81,7 +80,7 @@ def send(header: Table, place: int, position: int, state: State) -> None:
     flow[BURST_BYTES] += length
     flow[LAST_NS] = now
     flow[OPTIONS_0 + (header[OPTIONS] >> 2)] += 1
-    count(state, row, SIZE, length, SIZES)
+    count(pool, flow, SIZE, length)
     flow[SENT_HIGH] = max(flow[SENT_HIGH], span[1])
     emit(state, (place, now, position, length, 0, 0))
 
@@ -97,25 +96,23 @@ def _is_keepalive(state: State, side: Table, end: int) -> bool:
 
 
 @inlined
-def _gap(state: State, row: int, now: int) -> None:
+def _gap(pool: Table, flow: Table, now: int, burst_ns: int) -> None:
     """Count the time since the data packet before, and the burst if that ended it."""
-    flow = state.flows[row]
     gap = now - flow[LAST_NS]
-    count(state, row, SEND_GAP, gap, TIMES)
-    if gap > state.counts[BURST_LIMIT]:
+    count(pool, flow, SEND_GAP, gap)
+    if gap > burst_ns:
         took = now - flow[BURST_NS]
         if took > 0:  # unless the clock of the capture went back
             pace = min(flow[BURST_BYTES] * _BITS_PER_NS / took, _FASTEST)
-            count(state, row, PACE, int(pace), TIMES)
-        burst(state, row)
+            count(pool, flow, PACE, int(pace))
+        burst(pool, flow)
         flow[BURST_NS] = now
 
 
 @inlined
-def burst(state: State, row: int) -> None:
+def burst(pool: Table, flow: Table) -> None:
     """Count the burst that goes on as one that has ended."""
-    flow = state.flows[row]
-    count(state, row, BURST, flow[BURST_PACKETS], SIZES)
+    count(pool, flow, BURST, flow[BURST_PACKETS])
     flow[BURST_PACKETS] = flow[BURST_BYTES] = 0
 
 

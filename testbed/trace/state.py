@@ -48,18 +48,19 @@ HAS_START, HAS_SEQ, HAS_ACK, HAS_DATA, CLOSED, HAS_SYN, HAS_ANSWER, ACCEPTS = (
 #: ADVANCES: how many ACKs did.  OPTIONS_0 and on: data packets by words of TCP options.
 #: IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL: see flight.py.
 #: SEEN, SEEN_COUNT, SEEN_FLOOR, BOARD, BOARD_COUNT: see ranges.py.
-#: By lines of the cache: for all, for data, for ACKs and bursts, the rest.
+#: LOG, LOG_ROOM, NOTED: values that wait to be counted, see counted.py.
+#: By lines of the cache: for all, for data, for what it ends and for ACKs, the rest.
 SEEN, SEEN_COUNT, SEEN_FLOOR, SENT_HIGH = range(4)
 IN_FLIGHT, FLIGHT_BITS, FLIGHT_HEAD, FLIGHT_TAIL = range(4, 8)
-PACKETS, BYTES, LAST_NS, BURST_NS, BURST_PACKETS, BURST_BYTES, SIZE, SEND_GAP = range(
-    8, 16
-)
-BURST, PACE, ACKED, ACK_GAP, RTT, ADVANCES, ADVANCED_NS, DUP_ACKS = range(16, 24)
-BOARD, BOARD_COUNT, SACKED, DSACKS, RETRANSMITS, DUPLICATE, LATE, REORDERED = range(
-    24, 32
-)
-ZERO_WINDOWS, RTT_MISSED, F_SIDE, BASE, FIRST_NS, OPTIONS_0 = range(32, 38)
-EXACT_TALLIES = (SIZE, ACKED, SEND_GAP, ACK_GAP, RTT, BURST)
+LOG, LOG_ROOM, NOTED, PACKETS, BYTES, LAST_NS, BURST_NS, BURST_PACKETS = range(8, 16)
+BURST_BYTES, ADVANCES, ADVANCED_NS, DUP_ACKS = range(16, 20)
+BOARD, BOARD_COUNT, SACKED, DSACKS = range(20, 24)
+RETRANSMITS, DUPLICATE, LATE, REORDERED = range(24, 28)
+ZERO_WINDOWS, RTT_MISSED, F_SIDE, BASE, FIRST_NS = range(28, 33)
+#: The places of its tallies; of the first so many the values are sizes, see pool.py.
+SIZE, ACKED, BURST, SEND_GAP, ACK_GAP, RTT, PACE = range(33, 40)
+TALLIES, SIZE_TALLIES = 7, 3
+OPTIONS_0 = 40
 OPTION_WORDS = 11
 FLOW_COLUMNS = -(-(OPTIONS_0 + OPTION_WORDS) // LINE) * LINE
 
@@ -71,15 +72,8 @@ _MOST_NEW = 4  # rows that one packet can add to a table
 PLACE = 32
 
 #: Places of the counts that kernels keep: rows in use, and the packet's number.
-#: QUEUED: values that were put into the queue so far.
-CONNECTIONS, SIDES, FLOWS, NUMBER, MIX, BURST_LIMIT, ROWS, QUEUED = range(8)
+CONNECTIONS, SIDES, FLOWS, NUMBER, MIX, BURST_LIMIT, ROWS = range(7)
 COUNT_COLUMNS = 8
-
-#: A value that waits to be counted (see counted.py): the flow's row, 0 if none does;
-#: the column of the tally; the value; the kind of tally.
-Q_FLOW, Q_TALLY, Q_VALUE, Q_KIND = range(4)
-QUEUE_COLUMNS = 4
-WAITING = 16  # at most; a power of two
 
 #: A row of the series: the side the packet belongs to and its position; payload of a
 #: data packet, -1 for an ACK; the window as sent, and whether it came with a SYN.
@@ -92,7 +86,6 @@ class State(NamedTuple):
 
     slots: places of connections by hash, one half at most in use.  emitted: a row for
     each data packet and each ACK, if the series is kept; else there is no room in it.
-    queue: what waits to be counted.
     """
 
     slots: Table
@@ -102,7 +95,6 @@ class State(NamedTuple):
     pool: Table
     counts: Table
     emitted: Table
-    queue: Table
 
 
 def new_state(*, seed: int, burst_ns: int, budget: int, series: bool) -> State:
@@ -119,10 +111,9 @@ def new_state(*, seed: int, burst_ns: int, budget: int, series: bool) -> State:
         connections=lined_up(_ROWS, CONNECTION_COLUMNS),
         sides=lined_up(2 * _ROWS, SIDE_COLUMNS),
         flows=lined_up(_ROWS, FLOW_COLUMNS),
-        pool=new_pool(0, budget, seed),
+        pool=new_pool(budget, seed),
         counts=counts,
         emitted=lined_up(_ROWS if series else 0, EMITTED_COLUMNS),
-        queue=lined_up(WAITING, QUEUE_COLUMNS),
     )
 
 
@@ -145,7 +136,6 @@ def grown(state: State, packets: int) -> State:
         pool=pool,
         counts=counts,
         emitted=_roomier(state.emitted, counts[ROWS] + most),
-        queue=state.queue,
     )
 
 

@@ -106,11 +106,11 @@ class Tallies:
 def tallies(pool: Table, places: Column) -> Tallies:
     """Return the tallies that stand at some places of a pool."""
     head = pool[places[:, None] + np.arange(PRECISION + 1)]
-    rows = np.zeros((int(head[:, USED].sum()), 3), np.int64)
-    spill(pool, np.ascontiguousarray(places), rows)
+    values, counts = np.empty((2, int(head[:, USED].sum())), np.int64)
+    spill(pool, np.ascontiguousarray(places), values, counts)
     return Tallies(
-        values=rows[:, 1].copy(),
-        counts=rows[:, 2].copy(),
+        values=values,
+        counts=counts,
         start=np.concatenate([[0], np.cumsum(head[:, USED])]),
         total=head[:, SUM],
         highest=head[:, MAX],

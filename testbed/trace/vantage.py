@@ -15,6 +15,10 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.trace.jit import Table
 from testbed.trace.pcapng import Direction
 from testbed.trace.state import (
     ACCEPTS,
@@ -29,11 +33,10 @@ from testbed.trace.state import (
     TOLD_TTL,
 )
 
-#: The columns of a side, see state.py.
-Side = Sequence[int]
-
 _INITIAL_TTLS = (64, 128, 255)
 _FAR = 4  # times as long as the near part of a round trip
+
+Flags = NDArray[np.bool_]
 
 
 class Vantage(enum.Enum):
@@ -47,58 +50,69 @@ class Vantage(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inferred:
-    """A vantage, and the kind of evidence for it, empty if there is none."""
+    """The vantage of each flow, and the kind of evidence, empty if there is none."""
 
-    vantage: Vantage
-    source: str = ""
-
-
-def vantage_of(own: Side, peer: Side) -> Inferred:
-    """Infer the vantage from the two sides of a flow; own is the one that sends."""
-    for source, infer in (
-        ("ttl", _by_ttl),
-        ("handshake", _by_handshake),
-        ("direction", _by_direction),
-    ):
-        found = infer(own, peer)
-        if found is not Vantage.UNKNOWN:
-            return Inferred(vantage=found, source=source)
-    return Inferred(vantage=Vantage.UNKNOWN)
+    vantages: Sequence[Vantage]
+    sources: Sequence[str]
 
 
-def _by_ttl(own: Side, peer: Side) -> Vantage:
-    if not peer[S_FIRST]:
-        return Vantage.UNKNOWN
-    data, acks = own[TOLD_TTL] in _INITIAL_TTLS, peer[TOLD_TTL] in _INITIAL_TTLS
-    if data and acks:  # no router between the two hosts
-        return Vantage.UNKNOWN
-    if not data and not acks:
-        return Vantage.MIDDLE
-    return Vantage.SENDER if data else Vantage.RECEIVER
+_VANTAGES = tuple(Vantage)
+_SENDER, _RECEIVER, _MIDDLE, _UNKNOWN = range(len(_VANTAGES))
 
 
-def _by_handshake(own: Side, peer: Side) -> Vantage:
-    opens, accepts = (peer, own) if own[KNOWS] & ACCEPTS else (own, peer)
-    once = (
-        opens[SYN_NS] == opens[SYN_AGAIN_NS]
-        and accepts[SYN_NS] == accepts[SYN_AGAIN_NS]
+def infer_vantages(own: Table, peer: Table) -> Inferred:
+    """Infer the vantage of each flow from its two sides; own are those that send.
+
+    A row a side, see state.py.
+    """
+    found = np.full(len(own), _UNKNOWN)
+    source = np.zeros(len(own), np.int64)
+    for number, infer in enumerate((_by_ttl, _by_handshake, _by_direction), start=1):
+        told = np.where(found == _UNKNOWN, infer(own, peer), _UNKNOWN)
+        source[told != _UNKNOWN] = number
+        found = np.where(told == _UNKNOWN, found, told)
+    sources = ("", "ttl", "handshake", "direction")
+    return Inferred(
+        vantages=[_VANTAGES[each] for each in found.tolist()],
+        sources=[sources[each] for each in source.tolist()],
     )
-    if not (opens[KNOWS] & HAS_SYN and opens[KNOWS] & HAS_ANSWER) or not once:
-        return Vantage.UNKNOWN
-    forth = accepts[SYN_NS] - opens[SYN_NS]
-    back = opens[ANSWER_NS] - accepts[SYN_NS]
-    if min(forth, back) < 0 or not max(forth, back):
-        return Vantage.UNKNOWN
-    if max(forth, back) < _FAR * min(forth, back):
-        return Vantage.MIDDLE
-    at_opener = forth > back
-    return Vantage.SENDER if at_opener == (opens is own) else Vantage.RECEIVER
 
 
-def _by_direction(own: Side, peer: Side) -> Vantage:
+def _by_ttl(own: Table, peer: Table) -> Table:
+    data, acks = (np.isin(side[:, TOLD_TTL], _INITIAL_TTLS) for side in (own, peer))
+    # With no router between the two hosts it does not tell, nor without the peer.
+    tells = (peer[:, S_FIRST] != 0) & ~(data & acks)
+    return _chosen(tells, data | acks, sender=data)
+
+
+def _by_handshake(own: Table, peer: Table) -> Table:
+    accepted = own[:, KNOWS] & ACCEPTS != 0
+    opens = np.where(accepted[:, None], peer, own)
+    accepts = np.where(accepted[:, None], own, peer)
+    begins = opens[:, KNOWS]
+    known = (begins & HAS_SYN != 0) & (begins & HAS_ANSWER != 0)
+    once = _sent_once(opens) & _sent_once(accepts)
+    forth = accepts[:, SYN_NS] - opens[:, SYN_NS]
+    back = opens[:, ANSWER_NS] - accepts[:, SYN_NS]
+    near, far = np.minimum(forth, back), np.maximum(forth, back)
+    tells = known & once & (near >= 0) & (far > 0)
+    return _chosen(tells, far >= _FAR * near, sender=(forth > back) != accepted)
+
+
+def _sent_once(side: Table) -> Flags:
+    """Say of which sides there was no second SYN."""
+    once: Flags = side[:, SYN_NS] == side[:, SYN_AGAIN_NS]
+    return once
+
+
+def _by_direction(own: Table, peer: Table) -> Table:
     del peer
-    if own[TOLD_DIRECTION] == Direction.OUTGOING:
-        return Vantage.SENDER
-    if own[TOLD_DIRECTION] == Direction.INCOMING:
-        return Vantage.RECEIVER
-    return Vantage.UNKNOWN
+    told = own[:, TOLD_DIRECTION]
+    out = told == Direction.OUTGOING
+    return _chosen(out | (told == Direction.INCOMING), out | True, sender=out)
+
+
+def _chosen(tells: Flags, at_a_host: Flags, *, sender: Flags) -> Table:
+    """Return the vantages: unknown where nothing tells, between where at no host."""
+    at = np.where(sender, _SENDER, _RECEIVER)
+    return np.where(tells, np.where(at_a_host, at, _MIDDLE), _UNKNOWN)
