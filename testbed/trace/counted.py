@@ -27,7 +27,7 @@ from testbed.trace.state import (
 )
 from testbed.trace.tables import LINE
 
-_FIRST_BITS, _MOST_BITS = 4, 8  # of the room of a log, as a power of two
+_FIRST_BITS, _MOST_BITS = 4, 7  # of the room of a log, as a power of two
 _A_PACKET = 8  # words: four values at most, and two words at most for each
 _TAG_BITS = 3  # of a noted value: which tally it is for
 _TAG = (1 << _TAG_BITS) - 1
