@@ -30,8 +30,8 @@ from testbed.process import run
 from testbed.trace import jit
 from testbed.trace.block import Desk, finish, take_in
 from testbed.trace.decode import decode
-from testbed.trace.pool import spill
 from testbed.trace.state import State, rehashed
+from testbed.trace.tally import spill
 from testbed.trace.walk import walk_pcap, walk_pcapng
 from testbed.user import drop_to_invoking_user
 

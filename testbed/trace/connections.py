@@ -5,7 +5,7 @@ sequence number after a FIN or an RST begins another, with a new pair of sides; 
 SYN again, or a SYN out of place, does not.
 """
 
-from testbed.trace.counted import counted
+from testbed.trace.counted import counted, kind_of
 from testbed.trace.decode import ACK_FLAG
 from testbed.trace.jit import Table, inlined, kernel
 from testbed.trace.layers import (
@@ -21,7 +21,6 @@ from testbed.trace.layers import (
     SRC_HIGH,
 )
 from testbed.trace.loads import prefetch
-from testbed.trace.pool import cleared, new_tally
 from testbed.trace.state import (
     ACK_GAP,
     ACKED,
@@ -44,7 +43,6 @@ from testbed.trace.state import (
     LOW_HIGH,
     MIX,
     NOWHERE,
-    PACE,
     PAIR,
     PLACE,
     PORTS,
@@ -59,8 +57,8 @@ from testbed.trace.state import (
     ZERO_WINDOWS,
     State,
 )
+from testbed.trace.tally import cleared, new_tally
 
-_PACE_PRECISION = 6  # bits; it is an estimate, and 1 in 64 is close enough
 _HASH_BITS = 31
 _HASH = (1 << _HASH_BITS) - 1
 _FAMILY_SHIFT, _PORT_SHIFT, _SRC_SHIFT = 32, 16, 16
@@ -243,7 +241,7 @@ def flow_of(state: State, place: int) -> int:
         flow = state.flows[row]
         flow[F_SIDE] = place
         for tally in range(SIZE, SIZE + TALLIES):
-            flow[tally] = new_tally(state.pool, _PACE_PRECISION if tally == PACE else 0)
+            flow[tally] = new_tally(state.pool, kind_of(tally))
     return side[S_FLOW]
 
 

@@ -6,28 +6,21 @@ cache for eight of them, and counts them together when the log is full.
 """
 
 from testbed.trace.jit import Table, inlined, kernel
-from testbed.trace.loads import bit_length, prefetch
-from testbed.trace.pool import (
-    BUDGET,
-    NEXT,
-    SIZES,
-    SLOTS,
-    TIMES,
-    give,
-    take,
-    tallied,
-)
+from testbed.trace.loads import prefetch
+from testbed.trace.pool import BUDGET, NEXT, give, take
 from testbed.trace.state import (
     LOG,
     LOG_ROOM,
     NOTED,
+    PACE,
     SIZE,
     SIZE_TALLIES,
     TALLIES,
 )
 from testbed.trace.tables import LINE
+from testbed.trace.tally import BITS, RATES, SIZES, TIMES, tallied
 
-_FIRST_BITS, _MOST_BITS = 4, 7  # of the room of a log, as a power of two
+_FIRST_BITS, _MOST_BITS = 4, 7  # of the room of a log, which grows once
 _A_PACKET = 8  # words: four values at most, and two words at most for each
 _TAG_BITS = 3  # of a noted value: which tally it is for
 _TAG = (1 << _TAG_BITS) - 1
@@ -63,12 +56,11 @@ def _make_room(pool: Table, flow: Table) -> None:
     elif room >> _MOST_BITS or pool[NEXT] > pool[BUDGET]:
         counted(pool, flow)
     else:
-        bits = bit_length(room)
-        new = take(pool, bits)
+        new = take(pool, _MOST_BITS)
         for each in range(flow[NOTED]):
             pool[new + each] = pool[old + each]
-        give(pool, old, bits - 1)
-        flow[LOG], flow[LOG_ROOM] = new, 1 << bits
+        give(pool, old, _FIRST_BITS)
+        flow[LOG], flow[LOG_ROOM] = new, 1 << _MOST_BITS
 
 
 @kernel
@@ -82,10 +74,18 @@ def counted(pool: Table, flow: Table) -> None:
         if tag == _WHOLE:
             at += 1
             tag, value = value, pool[at]
-        kind = SIZES if tag < SIZE_TALLIES else TIMES
-        flow[SIZE + tag] = tallied(pool, flow[SIZE + tag], value, kind)
+        tally = SIZE + tag
+        flow[tally] = tallied(pool, flow[tally], value, kind_of(tally))
         at += 1
     flow[NOTED] = 0
+
+
+@inlined
+def kind_of(tally: int) -> int:
+    """Return of which kind the tally in a column is, see tally.py."""
+    if tally < SIZE + SIZE_TALLIES:
+        return SIZES
+    return RATES if tally == PACE else TIMES
 
 
 @inlined
@@ -95,7 +95,7 @@ def _fetch_tallies(pool: Table, flow: Table) -> None:
         prefetch(pool, flow[tally])
     for tally in range(SIZE, SIZE + TALLIES):
         at = flow[tally]
-        for word in range(LINE, min(2 << pool[at + SLOTS], _MOST_FETCHED), LINE):
+        for word in range(LINE, min(2 << pool[at + BITS], _MOST_FETCHED), LINE):
             prefetch(pool, at + word)
 
 

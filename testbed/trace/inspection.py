@@ -25,7 +25,6 @@ from testbed.trace.jit import Table
 from testbed.trace.layers import IPV4
 from testbed.trace.measurement import Summaries, Summary
 from testbed.trace.mss import infer_mss
-from testbed.trace.pool import PRECISION_BITS
 from testbed.trace.reading import Options, followed
 from testbed.trace.records import Told
 from testbed.trace.series import traces
@@ -69,7 +68,8 @@ from testbed.trace.state import (
     ZERO_WINDOWS,
     State,
 )
-from testbed.trace.tallies import Tallies, tallies
+from testbed.trace.tallies import Tallies, precisions, tallies
+from testbed.trace.tally import PRECISION_BITS
 from testbed.trace.trace import Flow, MssSource, Trace
 from testbed.trace.vantage import Inferred, Vantage, infer_vantages
 
@@ -219,14 +219,12 @@ class Flows(Sequence[FlowReport]):
 
     def tally(self, name: str) -> Tallies:
         """Return the distribution of a metric in every flow."""
-        return self._tallies[name]
+        return tallies(self._state.pool, self._flows[:, _TALLIES[name]])
 
     @cached_property
-    def _tallies(self) -> Mapping[str, Tallies]:
-        return {
-            name: tallies(self._state.pool, self._flows[:, column])
-            for name, column in _TALLIES.items()
-        }
+    def _sizes(self) -> Tallies:
+        """The one distribution that is asked for again and again."""
+        return self.tally("tso_size")
 
     def columns(self) -> Mapping[str, Sequence[Any] | Summaries]:
         """Return the fields of FlowReport, each of all flows at once."""
@@ -261,13 +259,21 @@ class Flows(Sequence[FlowReport]):
 
     @cached_property
     def _summaries(self) -> Mapping[str, Summaries]:
-        every, mss = self._tallies, self._mss
-        return {
-            **{name: each.summaries() for name, each in every.items()},
-            "tso_segs": every["tso_size"].in_segments(mss),
-            "ack_stretch": every["ack_stretch"].in_segments(mss),
-            "burst_gap": every["send_gap"].above(self._burst_ns),
+        sizes, acked = self._sizes, self.tally("ack_stretch")
+        found = {
+            "tso_size": sizes.summaries(),
+            "tso_segs": sizes.in_segments(self._mss),
+            "ack_stretch": acked.in_segments(self._mss),
         }
+        gaps = self.tally("send_gap")
+        found |= {
+            "send_gap": gaps.summaries(),
+            "burst_gap": gaps.above(self._burst_ns),
+        }
+        del acked, gaps  # one at a time: of many flows they are large
+        for name in ("ack_gap", "rtt", "burst", "pace"):
+            found[name] = self.tally(name).summaries()
+        return found
 
     def mss(self, row: int) -> tuple[int, MssSource]:
         """Return a flow's mss and how it is known."""
@@ -287,7 +293,7 @@ class Flows(Sequence[FlowReport]):
         options = self._flows[:, OPTIONS_0 : OPTIONS_0 + OPTION_WORDS].argmax(axis=1)
         mss: Table = np.maximum(1, self._told_mss - _WORD_OPTIONS * options)
         for row in np.flatnonzero(self._told_mss <= 0).tolist():
-            mss[row] = infer_mss(*self._tallies["tso_size"].distinct(row))
+            mss[row] = infer_mss(*self._sizes.distinct(row))
         return mss
 
     @cached_property
@@ -306,7 +312,7 @@ class Flows(Sequence[FlowReport]):
 
     @cached_property
     def _tso_visible(self) -> Sequence[bool | None]:
-        sizes = self._tallies["tso_size"]
+        sizes = self._sizes
         larger = sizes.largest() > self._mss
         many = sizes.often(self._mss) >= _ENOUGH
         choice = (True, False, None)
@@ -315,7 +321,10 @@ class Flows(Sequence[FlowReport]):
     @cached_property
     def _errors(self) -> Sequence[Mapping[str, float]]:
         # Few flows differ in it, so each kind is made once.
-        every = {name: each.precision for name, each in self._tallies.items()}
+        every = {
+            name: precisions(self._state.pool, self._flows[:, column])
+            for name, column in _TALLIES.items()
+        }
         packed = np.zeros(len(self), np.int64)
         for bits in every.values():
             packed = packed << PRECISION_BITS | bits

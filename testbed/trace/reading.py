@@ -18,7 +18,7 @@ from testbed.trace.records import Told, fault
 from testbed.trace.source import Source
 from testbed.trace.state import State, grown, new_state
 
-#: Bytes of the pool from which on it is frugal (see pool.py).
+#: Bytes of the pool from which on it is frugal (see tally.py).
 BUDGET = 512 << 20
 _WORD = 8
 

@@ -57,7 +57,7 @@ BURST_BYTES, ADVANCES, ADVANCED_NS, DUP_ACKS = range(16, 20)
 BOARD, BOARD_COUNT, SACKED, DSACKS = range(20, 24)
 RETRANSMITS, DUPLICATE, LATE, REORDERED = range(24, 28)
 ZERO_WINDOWS, RTT_MISSED, F_SIDE, BASE, FIRST_NS = range(28, 33)
-#: The places of its tallies; of the first so many the values are sizes, see pool.py.
+#: The places of its tallies; of the first so many the values are sizes, see tally.py.
 SIZE, ACKED, BURST, SEND_GAP, ACK_GAP, RTT, PACE = range(33, 40)
 TALLIES, SIZE_TALLIES = 7, 3
 OPTIONS_0 = 40
@@ -101,7 +101,7 @@ def new_state(*, seed: int, burst_ns: int, budget: int, series: bool) -> State:
     """Return the state before the first packet.
 
     seed: of all hashes; nothing else depends on it.  burst_ns: see sent.py.  budget:
-    see pool.py.  series: whether to keep a row a packet.
+    see tally.py.  series: whether to keep a row a packet.
     """
     counts = np.zeros(COUNT_COLUMNS, np.int64)
     counts[FLOWS] = 1  # flow 0 is none

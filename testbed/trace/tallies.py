@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from testbed.trace.jit import Table
 from testbed.trace.measurement import Summaries
-from testbed.trace.pool import MAX, PRECISION, SUM, USED, spill
+from testbed.trace.tally import HEAD, MAX, PRECISION, RAW, SUM, USED, spill
 from testbed.trace.trace import Column
 
 _SHARES = (50, 90, 99)  # percent
@@ -20,9 +20,8 @@ _SHARES = (50, 90, 99)  # percent
 class Tallies:
     """One metric's tally of each flow; a row a flow, or a pair of value and count.
 
-    values, counts: of all flows, flow by flow, values ascending.  start: where each
+    values, counts: of all flows, flow by flow, values ascending, some more than once.  start: where each
     flow's begin, and behind the last where they end.  total, highest: of each flow.
-    precision: bits, 0 where values are exact.
     """
 
     values: Column
@@ -30,7 +29,6 @@ class Tallies:
     start: Column
     total: Column
     highest: Column
-    precision: Column
 
     def distinct(self, row: int) -> tuple[Column, Column]:
         """Return a flow's values, ascending, and how often each occurred."""
@@ -105,14 +103,21 @@ class Tallies:
 
 def tallies(pool: Table, places: Column) -> Tallies:
     """Return the tallies that stand at some places of a pool."""
-    head = pool[places[:, None] + np.arange(PRECISION + 1)]
-    values, counts = np.empty((2, int(head[:, USED].sum())), np.int64)
+    head = pool[places[:, None] + np.arange(HEAD)]
+    start = np.concatenate([[0], np.cumsum(head[:, USED])])
+    values, counts = np.empty((2, int(start[-1])), np.int64)
     spill(pool, np.ascontiguousarray(places), values, counts)
+    for row in np.flatnonzero(head[:, PRECISION] == RAW).tolist():
+        values[start[row] : start[row + 1]].sort()
     return Tallies(
         values=values,
         counts=counts,
-        start=np.concatenate([[0], np.cumsum(head[:, USED])]),
+        start=start,
         total=head[:, SUM],
         highest=head[:, MAX],
-        precision=head[:, PRECISION],
     )
+
+
+def precisions(pool: Table, places: Column) -> Column:
+    """Return how exact the tallies at some places are: bits, 0 where values are."""
+    return np.maximum(pool[places + PRECISION], 0)
