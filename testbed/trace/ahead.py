@@ -90,13 +90,13 @@ def _walk_pcap(frame: Frame) -> None:
 
 
 def _walk_pcapng(frame: Frame) -> None:
-    frame[0], frame[1], frame[2] = walk_pcapng(
+    frame[0], frame[1] = walk_pcapng(
         _bytes(frame, 0),
         (frame[2], frame[3]),
-        frame[4],
-        _table(frame, 5),
-        _table(frame, 8),
-        _row(frame, 11),
+        _row(frame, 4),
+        _table(frame, 6),
+        _table(frame, 9),
+        _row(frame, 12),
     )
 
 

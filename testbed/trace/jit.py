@@ -8,8 +8,8 @@ has a say in.
 `make setup` has numba compile all of them into a library (see ahead.py), whose entries
 are what Python calls; numba, which takes as long to import as a million packets to
 read, is then not imported. Without that library numba compiles kernels when they are
-first called and keeps the result. Either is kept by the sources of all kernels; where
-there is no folder to keep it in, every process compiles anew.
+first called, which is logged, and keeps the result. Either is kept by the sources of
+all kernels; where there is no folder to keep it in, every process compiles anew.
 """
 
 import hashlib
@@ -65,22 +65,67 @@ def _forget_all_but_newest(folder: Path) -> None:
         remove(home)
 
 
+def _asked_for_numba() -> bool:
+    """Say whether an option of numba's is set, which is not for the library."""
+    return any(name.startswith("NUMBA_") for name in os.environ)
+
+
 def _library() -> Library | None:
-    """Return the library, unless there is none or an option of numba's is set."""
-    if any(name.startswith("NUMBA_") for name in os.environ):
-        return None
-    return Library.opened(kept_in() / LIBRARY)
+    """Return the library, unless there is none or numba is wanted."""
+    return None if _asked_for_numba() else Library.opened(kept_in() / LIBRARY)
 
 
 def _numba() -> tuple[Callable[..., Any], bool, bool]:
     """Return numba's decorator, whether it compiles, and whether it keeps results."""
+    asked = _asked_for_numba()
     # It reads the environment when it is imported.
     folder = os.environ.setdefault("NUMBA_CACHE_DIR", made(kept_in()))
     if not folder:
         del os.environ["NUMBA_CACHE_DIR"]
     import numba  # noqa: PLC0415  # takes a while, and is seldom needed
 
+    if not asked:
+        _tell_when_it_compiles(kept=bool(folder))
     return numba.njit, not vars(numba.config)["DISABLE_JIT"], bool(folder)
+
+
+def _tell_when_it_compiles(*, kept: bool) -> None:
+    """Have numba log once that somebody waits for it: what it has kept takes no time.
+
+    Where nothing handles logs, as in our commands, Python writes them to stderr.
+    """
+    import logging  # noqa: PLC0415  # as numba, which imports it
+
+    from numba.core import event  # noqa: PLC0415  # as numba
+
+    events: Any = event  # without types
+
+    class Once(event.Listener):
+        told = False
+
+        def on_start(self, _event: object) -> None:
+            if not self.told:
+                self.told = True
+                logging.getLogger(__name__).warning(_wait(kept=kept))
+
+        def on_end(self, _event: object) -> None:
+            return
+
+    events.register("numba:compile", Once())
+
+
+def _wait(*, kept: bool) -> str:
+    """Say what is waited for, and how not to. kept: for those who come after, too."""
+    if kept:
+        return (
+            "testbed: numba compiles the capture reader, this once, which may take a "
+            "minute or two; `make setup` does it beforehand"
+        )
+    return (
+        "testbed: numba compiles the capture reader, which may take a minute or two "
+        f"each time, for {cache_dir()} cannot be written; set XDG_CACHE_HOME to a "
+        "folder that can be, and `make setup` does it beforehand"
+    )
 
 
 _LIBRARY = _library()

@@ -11,9 +11,9 @@ import numpy as np
 
 from testbed.errors import CaptureError
 from testbed.trace.jit import Table
-from testbed.trace.records import LARGEST, Told, fault, room
+from testbed.trace.records import Told, fault, room
 from testbed.trace.source import Source
-from testbed.trace.walk import walk_pcap
+from testbed.trace.walk import LARGEST, walk_pcap
 
 _FILE_HEADER = 24
 _CAPTURED = 8  # where in a record's header the captured length stands

@@ -15,8 +15,6 @@ from testbed.trace.walk import RECORD_COLUMNS
 
 #: Records handled together: enough to make calls of kernels worth it.
 ROWS = 1 << 14
-#: Bytes of a record; one beyond it is damage. Linux hands at most 512 KiB to a device.
-LARGEST = 1 << 24
 
 
 @dataclass(slots=True, kw_only=True)

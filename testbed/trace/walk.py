@@ -7,8 +7,24 @@ Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng (section numbers are t
 document's).
 """
 
+from testbed.trace.interfaces import (
+    BINARY,
+    I_LINK,
+    I_MODE,
+    I_NUMBER,
+    I_OFFSET_NS,
+    I_SNAPLEN,
+    MOST_INTERFACES,
+    OVER_TWICE,
+    S_BIG,
+    S_KNOWN,
+    S_NUMBER,
+    TIMES,
+    describe,
+    lose,
+)
 from testbed.trace.jit import Bytes, Table, entry, kernel
-from testbed.trace.loads import half, word
+from testbed.trace.loads import half, le32, word
 
 #: The columns of a record. at: of the packet's first byte in the buffer.  captured:
 #: bytes that stand there.  wire: bytes the packet had, never below captured.  link:
@@ -19,25 +35,18 @@ RECORD_COLUMNS = 6
 #: What a pcap file says of all its records.
 BIG, NS_PER_TICK, FILE_LINK, RECORD_HEADER = range(4)
 
-#: The columns of an interface: link type, snaplen, how a tick becomes nanoseconds (a
-#: mode below, and its number), nanoseconds to add.
-I_LINK, I_SNAPLEN, I_MODE, I_NUMBER, I_OFFSET_NS = range(5)
-INTERFACE_COLUMNS = 5
-#: ns = ticks * number; ticks // (2 * number); ticks * 10**9 >> number; none.
-TIMES, OVER_TWICE, BINARY, NO_TIME = range(4)
-
-#: Why the walk over a pcapng file stopped: rows or data are used up, a block that tells
-#: of the capture comes next, a damaged one does.
-PAUSED, TOLD, DAMAGED = range(3)
-
 #: Packets that could not be used, by reason; the places are those of REASONS.
 BAD_BLOCK, BAD_INTERFACE, BAD_TIME, UNTIMED, BEYOND = range(5)
 WALK_REASONS = 5
-#: In one section, of which more are not remembered: such a file is junk.
-MOST_INTERFACES = 1 << 16
 
-SECTION, INTERFACE, OBSOLETE, SIMPLE, STATISTICS, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 5, 6
+#: Bytes of a record or block; one beyond it is damage. Linux hands at most 512 KiB to a
+#: device.
+LARGEST = 1 << 24
 SHORTEST_BLOCK = 12  # type, length, length
+SHORTEST_SECTION = 28
+_SECTION, _INTERFACE, _OBSOLETE = 0x0A0D0D0A, 1, 2
+_SIMPLE, _STATISTICS, _ENHANCED = 3, 5, 6
+_BYTE_ORDER_MAGIC, _VERSION = 0x1A2B3C4D, 1
 _SHORTEST_ENHANCED, _SHORTEST_SIMPLE = 32, 16
 _ENHANCED_DATA, _SIMPLE_DATA = 28, 12
 _EPB_FLAGS, _FLAGS_LENGTH, _OPTION_HEADER = 2, 4, 4
@@ -75,57 +84,94 @@ def walk_pcap(
 def walk_pcapng(
     data: Bytes,
     span: tuple[int, int],
-    big: int,
+    section: Table,
     interfaces: Table,
     records: Table,
     skips: Table,
-) -> tuple[int, int, int]:
-    """Write rows for the packet blocks in a span; return rows, next offset, and why.
+) -> tuple[int, int]:
+    """Write rows for the packet blocks in a span; return rows and next offset.
 
-    interfaces: those described so far.
+    A block that is not all there, or is damaged, comes next if rows are left. section,
+    interfaces: what is known so far (see interfaces.py), with room for MOST_INTERFACES.
     """
     at, end = span
     row = 0
     while row < len(records) and at + SHORTEST_BLOCK <= end:
-        kind, length = word(data, at, big), word(data, at + 4, big)
-        if kind in (SECTION, INTERFACE, STATISTICS):
-            return row, at, TOLD
-        size = length & ~3
-        if length < SHORTEST_BLOCK:
-            return row, at, DAMAGED
-        if at + size > end:
+        size = _size(data, at, end, section[S_BIG])
+        if not size:
             break
-        if word(data, at + size - 4, big) != length:
-            return row, at, DAMAGED
-        if kind in (ENHANCED, OBSOLETE):
-            row += _enhanced(data, (at, length), big, interfaces, records[row], skips)
-        elif kind == SIMPLE:
-            row += _simple(data, (at, length), big, interfaces, records[row], skips)
+        kind = word(data, at, section[S_BIG])
+        if kind in (_ENHANCED, _OBSOLETE):
+            row += _enhanced(data, at, section, interfaces, records[row], skips)
+        elif kind == _SIMPLE:
+            row += _simple(data, at, section, interfaces, records[row], skips)
+        elif kind == _INTERFACE:
+            describe(data, (at, size), section, interfaces)
+        elif kind == _STATISTICS:
+            lose(data, (at, size), section, interfaces)
+        elif kind == _SECTION:
+            section[S_BIG] = _order(data, at)
+            section[S_NUMBER] += 1
+            section[S_KNOWN] = 0
         at += size
-    return row, at, PAUSED
+    return row, at
+
+
+@kernel
+def _size(data: Bytes, at: int, end: int, big: int) -> int:
+    """Return the bytes of a block, 0 unless it is all there and undamaged."""
+    if word(data, at, big) == _SECTION:
+        return _section_size(data, at, end)
+    length = word(data, at + 4, big)
+    size = length & ~3
+    if length < SHORTEST_BLOCK or length > LARGEST or at + size > end:
+        return 0
+    return size if word(data, at + size - 4, big) == length else 0
+
+
+@kernel
+def _section_size(data: Bytes, at: int, end: int) -> int:
+    """Return the same of a section header (section 4.1)."""
+    if at + SHORTEST_SECTION > end:
+        return 0
+    big = _order(data, at)
+    length = word(data, at + 4, big)
+    if length < SHORTEST_SECTION or length > LARGEST or length & 3 or at + length > end:
+        return 0
+    known = word(data, at + 8, big) == _BYTE_ORDER_MAGIC
+    if not known or half(data, at + 12, big) != _VERSION:
+        return 0
+    return length if word(data, at + length - 4, big) == length else 0
+
+
+@kernel
+def _order(data: Bytes, at: int) -> int:
+    """Return 1 if the numbers of the section that begins here are big endian."""
+    return 0 if le32(data, at + 8) == _BYTE_ORDER_MAGIC else 1
 
 
 @kernel
 def _enhanced(
     data: Bytes,
-    block: tuple[int, int],
-    big: int,
+    at: int,
+    section: Table,
     interfaces: Table,
     record: Table,
     skips: Table,
 ) -> int:
     """Read a packet with a time (sections 4.3 and A.1); return 1 if it can be used."""
-    at, length = block
+    big = section[S_BIG]
+    length = word(data, at + 4, big)
     if length < _SHORTEST_ENHANCED or (
         word(data, at + 20, big) > length - _SHORTEST_ENHANCED
     ):
         skips[BAD_BLOCK] += 1
         return 0
     captured = word(data, at + 20, big)
-    enhanced = word(data, at, big) == ENHANCED
+    enhanced = word(data, at, big) == _ENHANCED
     number = word(data, at + 8, big) if enhanced else half(data, at + 8, big)
-    if number >= len(interfaces):
-        full = len(interfaces) == MOST_INTERFACES
+    if number >= section[S_KNOWN]:
+        full = section[S_KNOWN] == MOST_INTERFACES
         skips[BEYOND if full else BAD_INTERFACE] += 1
         return 0
     high, low = word(data, at + 12, big), word(data, at + 16, big)
@@ -184,18 +230,19 @@ def _direction(data: Bytes, at: int, end: int, big: int) -> int:
 @kernel
 def _simple(
     data: Bytes,
-    block: tuple[int, int],
-    big: int,
+    at: int,
+    section: Table,
     interfaces: Table,
     record: Table,
     skips: Table,
 ) -> int:
     """Read a packet that names neither time nor interface (section 4.4)."""
-    at, length = block
+    big = section[S_BIG]
+    length = word(data, at + 4, big)
     if length < _SHORTEST_SIMPLE:
         skips[BAD_BLOCK] += 1
         return 0
-    if not len(interfaces):
+    if not section[S_KNOWN]:
         skips[BAD_INTERFACE] += 1
         return 0
     wire = word(data, at + 8, big)

@@ -37,10 +37,26 @@ HEADER = {
 }
 
 
-def records(data: bytes, name: str = "x") -> SimpleNamespace:
-    """Return the columns of all records, their bytes as frames, and what was told."""
+class _Trickle(io.BytesIO):
+    """A file that gives so many bytes at a time, at most."""
+
+    def __init__(self, data: bytes, most: int) -> None:
+        super().__init__(data)
+        self.most = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(
+            self.most if size is None or size < 0 else min(size, self.most)
+        )
+
+
+def records(data: bytes, name: str = "x", most: int = 1 << 30) -> SimpleNamespace:
+    """Return the columns of all records, their bytes as frames, and what was told.
+
+    most: bytes that come at a time.
+    """
     told, rows, frames = Told(), [np.zeros((0, walk.RECORD_COLUMNS), np.int64)], []
-    with Source(io.BytesIO(data), name) as source:
+    with Source(_Trickle(data, most), name) as source:
         for block in blocks(source, told):
             rows.append(block.copy())
             starts = block[:, walk.AT].tolist()

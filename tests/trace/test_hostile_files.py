@@ -6,13 +6,10 @@ import struct
 import zlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from testbed.errors import CaptureError
-from testbed.trace import walk
 from testbed.trace.inspection import inspect
-from testbed.trace.read_pcapng import REASONS
 from tests.trace.craft import ethernet, ipv4_header, ipv6_header, tcp_header
 
 FRAME = ethernet(0x0800) + ipv4_header(1040) + tcp_header(seq=5)
@@ -44,18 +41,6 @@ def pcap(*frames: bytes, snaplen: int = 65_535, wire: int = WIRE) -> bytes:
         struct.pack("<IIII", 1, at, len(frame), max(wire, len(frame))) + frame
         for at, frame in enumerate(frames)
     )
-
-
-def test_a_packet_of_an_interface_too_many_has_a_reason_of_its_own() -> None:
-    data = np.frombuffer(packet(walk.MOST_INTERFACES), np.uint8)
-    interfaces = np.zeros((walk.MOST_INTERFACES, walk.INTERFACE_COLUMNS), np.int64)
-    records = np.zeros((1, walk.RECORD_COLUMNS), np.int64)
-    skips = np.zeros(walk.WALK_REASONS, np.int64)
-
-    walk.walk_pcapng(data, (0, len(data)), 0, interfaces, records, skips)
-
-    (reason,) = np.flatnonzero(skips)
-    assert REASONS[reason] == "packet of an interface after the first 65536"
 
 
 START = SECTION + interface() + packet()

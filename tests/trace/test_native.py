@@ -73,6 +73,7 @@ def test_a_file_that_is_no_library_is_none(tmp_path: Path) -> None:
 
 def test_an_option_of_numba_asks_for_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "opened", lambda _path: Library({}))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # set where there is none
     assert jit._library() is not None
 
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
