@@ -20,8 +20,9 @@ _SHARES = (50, 90, 99)  # percent
 class Tallies:
     """One metric's tally of each flow; a row a flow, or a pair of value and count.
 
-    values, counts: of all flows, flow by flow, values ascending, some more than once.  start: where each
-    flow's begin, and behind the last where they end.  total, highest: of each flow.
+    values, counts: of all flows, flow by flow, values ascending, some more than once.
+    start: where each flow's begin, and behind the last where they end.  total,
+    highest: of each flow.
     """
 
     values: Column

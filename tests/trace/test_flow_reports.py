@@ -1,7 +1,7 @@
 """What inspect tells of a flow beyond the metrics of a Trace, computed by hand."""
 
 import struct
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 
@@ -147,9 +147,22 @@ def test_the_pace_is_a_bursts_bytes_over_the_time_to_the_next() -> None:
     report = only(at(talk, 0, 100_000))
 
     assert report.pace.n == 1
-    assert report.pace.mean == 80_000_000
-    assert report.pace.p50 == pytest.approx(80_000_000, rel=1 / 64)
+    assert report.pace.mean == report.pace.p50 == 80_000_000
+    assert "pace" not in report.quantile_error
+
+
+def test_of_many_paces_quantiles_are_within_a_64th() -> None:
+    talk = Talk()
+    gaps_us = [100 + number for number in range(400)]
+    for number in range(len(gaps_us) + 1):
+        talk.client(seq=1000 * number, length=1000, ack=0)
+
+    report = only(at(talk, *(1000 * us for us in accumulate(gaps_us, initial=0))))
+
     assert report.quantile_error["pace"] == 1 / 64
+    assert report.pace.n == 400
+    assert report.pace.p50 == pytest.approx(8e9 / 300, rel=1 / 64)
+    assert report.pace.max == 80_000_000
 
 
 def test_what_is_one_burst_can_be_chosen() -> None:
