@@ -18,6 +18,7 @@ from tools.bench import (
     tcptrace,
     too_slow,
     tshark,
+    uneven,
 )
 
 EVEN = {
@@ -94,3 +95,14 @@ def test_missing_tools_are_named_with_the_line_that_installs_them(
         "bench: no tcptrace, tshark",
         "  to fix it: apt-get install -y --no-install-recommends tcptrace tshark",
     ]
+
+
+def test_captures_whose_packets_cost_more_are_named() -> None:
+    paces = {
+        (PACKETS, MANY_FLOWS): Pace(wall_ns=300, cpu_ns=150),
+        (PACKETS, 1): Pace(wall_ns=300, cpu_ns=100),
+        (10 * PACKETS, 1): Pace(wall_ns=300, cpu_ns=105),
+    }
+
+    told = f"a packet of {PACKETS} in {MANY_FLOWS} flows costs 1.50 times as much"
+    assert list(uneven(paces)) == [told]

@@ -29,6 +29,7 @@ _TOOLS = {"tcptrace": "tcptrace", "tshark": "tshark"}
 _MOST_S = 3600
 _BYTES_A_PACKET = 92  # of a capture with its record headers, at most
 _TINY = 3
+_EVEN = 1.1  # so much more is what rounds differ by
 _SCAPY = (
     "import sys; from scapy.all import PcapReader; [0 for _ in PcapReader(sys.argv[1])]"
 )
@@ -162,7 +163,8 @@ def scaling(
 ) -> dict[tuple[int, int], Pace]:
     """Return our pace by packets and flows, taken in turn."""
     sizes = [size for size in SIZES if size <= largest]
-    kinds = [(PACKETS, MANY_FLOWS), *((size, 1) for size in sizes)]
+    many = [(size, MANY_FLOWS) for size in sizes[:2]]
+    kinds = [*many, *((size, 1) for size in sizes)]
     costs: dict[tuple[int, int], list[Cost]] = {kind: [] for kind in kinds}
     for number in range(rounds):
         for packets, flows in kinds:
@@ -212,6 +214,15 @@ def scaling_lines(paces: Mapping[tuple[int, int], Pace]) -> Iterator[str]:
         )
 
 
+def uneven(paces: Mapping[tuple[int, int], Pace]) -> Iterator[str]:
+    """Say which captures cost more a packet than 3 M packets of one flow, by CPU."""
+    base = paces[PACKETS, 1].cpu_ns
+    for (packets, flows), its in paces.items():
+        if its.cpu_ns > _EVEN * base:
+            times = f"{its.cpu_ns / base:.2f} times"
+            yield f"a packet of {packets} in {flows} flows costs {times} as much"
+
+
 def too_slow(paces: Mapping[str, Pace]) -> list[str]:
     """Say where we are not as fast as asked, by the wall clock."""
     own = paces[OURS.name].wall_ns
@@ -244,7 +255,7 @@ def bench(folder: Path, *, rounds: int, largest: int) -> list[str]:
     scaled = scaling(captures, largest, rounds, _told)
     for line in scaling_lines(scaled):
         sys.stdout.write(f"{line}\n")
-    return too_slow(raced)
+    return [*too_slow(raced), *uneven(scaled)]
 
 
 def _told(line: str) -> None:
