@@ -295,7 +295,8 @@ class Workers(ProcessPoolExecutor):
         # that comes while the process begins.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return super().submit(fn, *args, **kwargs)
+            with _held_back():
+                return super().submit(fn, *args, **kwargs)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -304,6 +305,28 @@ class Workers(ProcessPoolExecutor):
             for process in multiprocessing.active_children():
                 process.kill()
         self.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """Have what would interrupt the block come after it.
+
+    Another thread may take a signal that this one masks, and Python would still run the
+    handler here: a process half started would then read the end of its orders, and say
+    so with a traceback.
+    """
+    held: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda number, _frame: held.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for each in held:
+            signal.raise_signal(each)
 
 
 def _die_with(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> None:

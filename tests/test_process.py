@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -188,6 +189,28 @@ def test_a_worker_is_deaf_to_an_interrupt() -> None:
         blocked = workers.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
 
     assert signal.SIGINT in blocked
+
+
+def test_an_interrupt_waits_until_a_worker_has_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = []
+
+    def submit(*_arguments: object) -> Future[int]:
+        # As one of another thread would, which masks nothing.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.raise_signal(signal.SIGINT)
+        begun.append(True)
+        return Future()
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+
+    with pytest.raises(KeyboardInterrupt), Workers() as workers:
+        workers.submit(abs, -1)
+
+    assert begun == [True]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_mask_of_the_caller_is_left_as_it_was() -> None:
