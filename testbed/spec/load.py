@@ -280,6 +280,7 @@ def _parse_group(section: Section, workload: Section) -> FlowGroup:
 
 
 def _parse_patch(section: Section) -> Patch:
+    section.need_all("subject", "author", "date", "mail", "fate")
     return section.make(
         lambda: Patch(
             subject=section.need("subject", _text),

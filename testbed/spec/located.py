@@ -135,10 +135,17 @@ class Section:
         self._what = what
         self._asked: list[str] = []
 
+    def need_all(self, *keys: str) -> None:
+        """Raise SpecError unless all these keys are there; it names those that lack."""
+        lacking = [repr(key) for key in keys if key not in self._values]
+        if lacking:
+            word = "key" if len(lacking) == 1 else "keys"
+            needed = f"needs the {word} {', '.join(lacking)}"
+            raise PlacedError(f"{self._where}: {self._what} {needed}")
+
     def need(self, key: str, parse: Callable[[object], T]) -> T:
         """Return the value of key, parsed; SpecError if it is absent."""
-        if key not in self._values:
-            raise PlacedError(f"{self._where}: {self._what} needs the key {key!r}")
+        self.need_all(key)
         value = self.get(key, parse)
         if value is None:
             raise PlacedError(f"{self._values[key].where}: {key} needs a value")

@@ -126,6 +126,12 @@ def test_a_claim_may_be_relative_to_a_variant(tmp_path) -> None:
             "{bytes: 1000}", "{}", "either bytes or a duration", id="no-amount"
         ),
         pytest.param(
+            "{subject: s, author: a, date: d, mail: m, fate: f}",
+            "{author: a, date: d}",
+            ":2: patch needs the keys 'subject', 'mail', 'fate'",
+            id="no-keys",
+        ),
+        pytest.param(
             "question: Does it?", "patches: 1", "needs the key 'question'", id="no-key"
         ),
         pytest.param(
