@@ -15,6 +15,7 @@ _NEEDED = (
 )
 #: Unavailable.exit_code, without its import: this Python may be too old for it.
 _UNAVAILABLE = 3
+_INTERRUPTED = 130
 _VENV = Path(__file__).parent.parent / ".venv"
 
 
@@ -43,10 +44,14 @@ if __name__ == "__main__":
         sys.stderr.write(f"testbed: {error}\n")
         sys.exit(error.exit_code)
     sys.dont_write_bytecode = False
-    if sys.argv[1:2] == ["inspect"]:
-        from testbed.cli.inspect import main as inspect
+    try:
+        if sys.argv[1:2] == ["inspect"]:
+            from testbed.cli.inspect import main as inspect
 
-        sys.exit(inspect(sys.argv[2:]))
-    from testbed.cli.main import main
+            sys.exit(inspect(sys.argv[2:]))
+        from testbed.cli.main import main
 
-    sys.exit(main())
+        sys.exit(main())
+    except KeyboardInterrupt:  # while modules were loaded
+        sys.stderr.write("testbed: interrupted\n")
+        sys.exit(_INTERRUPTED)

@@ -12,7 +12,6 @@ from testbed.errors import (
     CommandError,
     InfrastructureError,
     SpecError,
-    StoreError,
     Unavailable,
 )
 from testbed.files import locked
@@ -28,7 +27,7 @@ from testbed.held import (
     strike,
 )
 from testbed.process import run
-from testbed.store import load_run
+from testbed.store import is_whole
 from testbed.user import filing_as_root
 
 _TIMEOUT_S = 20
@@ -92,9 +91,9 @@ def _end(thing: Thing, said: Replayed, *, void: bool) -> tuple[str, bool]:
     rebooted = said.owner is not None and said.owner.boot != boot_id()
     if (thing.kind is Kind.PROCESS and rebooted) or thing.is_gone():
         return "", True
-    if thing.kind is Kind.RUN and not void and not _is_whole(Path(thing.at)):
+    if thing.kind is Kind.RUN and not void and not is_whole(Path(thing.at)):
         return f"{thing.at} is void; `clean --void` removes it", False
-    if thing.kind is Kind.RUN and _is_whole(Path(thing.at)):
+    if thing.kind is Kind.RUN and is_whole(Path(thing.at)):
         return f"{thing.at} is whole, and stays", True
     try:
         with filing_as_root():
@@ -109,13 +108,6 @@ def _end(thing: Thing, said: Replayed, *, void: bool) -> tuple[str, bool]:
     except OSError as error:
         raise InfrastructureError(f"cannot remove {thing}: {error}") from error
     return f"removed {thing}", True
-
-
-def _is_whole(folder: Path) -> bool:
-    try:
-        return load_run(folder).whole
-    except StoreError:  # killed before it had written that much
-        return False
 
 
 def _kill(thing: Thing) -> None:

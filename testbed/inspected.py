@@ -11,7 +11,7 @@ within a format number.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import islice, zip_longest
+from itertools import compress, islice, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -53,16 +53,23 @@ def encoded(
     inspections: Sequence[Inspection],
     fits: Sequence[Mapping[int, "Fit"]] = (),
     *,
+    only: Sequence[Sequence[int]] = (),
     series: bool = False,
 ) -> Iterator[str]:
-    """Yield that object in JSON, some flows at a time: there may be a million."""
+    """Yield that object in JSON, some flows at a time: there may be a million.
+
+    only: the places of the flows to tell of each inspection; of all if there are none.
+    """
     opened = _dumped({"format": FORMAT})[:-1] + ","
     several = len(inspections) != 1
     yield opened + '"files":[' if several else opened
-    for number, (each, fitted) in enumerate(zip_longest(inspections, fits)):
+    every = zip_longest(inspections, fits, only)
+    for number, (each, fitted, places) in enumerate(every):
         head = _dumped(_file(each))[:-1] + ',"flows":['
         yield ("," if number else "") + head if several else head[1:]
         flows, comma = _flows(each, fitted or {}, series=series), ""
+        if places is not None:
+            flows = compress(flows, (at in places for at in range(len(each.flows))))
         while some := list(islice(flows, _TOGETHER)):
             yield comma + _dumped(some)[1:-1]
             comma = ","

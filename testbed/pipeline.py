@@ -63,6 +63,7 @@ from testbed.store import (
     begin,
     explained,
     finish,
+    is_whole,
     load_runs,
     new_run_id,
     void,
@@ -197,10 +198,14 @@ def _new_runs(
 
 @contextmanager
 def _begun(run: Run, held: Record) -> Iterator[Run]:
-    """Hold a run's folder until the run is whole, or void and told to be."""
+    """Hold a run's folder until the run is whole: `clean --void` is to find others."""
     thing = Thing(kind=Kind.RUN, at=str(run.folder))
-    with held.holding(thing, lambda: None):
+    held.hold(thing)
+    try:
         yield begin(run)
+    finally:
+        if is_whole(run.folder):
+            held.release(thing)
 
 
 def check_names(experiment: Experiment) -> None:

@@ -140,12 +140,10 @@ def cost(
         begin = time.monotonic()
         begin_child = partial(_begin, os.getpid(), signal.SIGKILL, None)
         streams = (out.fileno(), errors.fileno())
-        process = _start(argv, cwd, env, begin_child, streams)
-        try:
+        with _started(argv, cwd, env, begin_child, streams) as process:
             with _deadline(process, timeout_s) as expired:
                 os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
                 seconds = time.monotonic() - begin
-        finally:
             _kill_group(process)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -181,24 +179,21 @@ def stream(  # noqa: PLR0913  # by keyword, what Popen needs and we add
     on_start is called in it, before it becomes the command.
     """
     begin = partial(_begin, os.getpid(), death_signal, on_start)
-    process = _start(argv, cwd, env, begin)
     lines: list[str] = []
 
     def take(line: str) -> None:
         lines.append(line)
         on_line(line.rstrip("\r\n"))
 
-    try:
-        with (
-            _deadline(process, timeout_s) as expired,
-            (stop or Stop()).watching(partial(_kill_group, process)),
-        ):
-            _follow(process, take)
-    finally:
-        status = _end(process)
+    with (
+        _started(argv, cwd, env, begin) as process,
+        _deadline(process, timeout_s) as expired,
+        (stop or Stop()).watching(partial(_kill_group, process)),
+    ):
+        _follow(process, take)
     return Finished(
         argv=tuple(argv),
-        status=status,
+        status=process.returncode,
         output="".join(lines),
         timed_out=expired.is_set(),
     )
@@ -234,12 +229,28 @@ def _follow(process: subprocess.Popen[str], take: Callable[[str], None]) -> None
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
-def _start(
+@contextlib.contextmanager
+def _started(
     argv: Sequence[str],
     cwd: Path | None,
     env: Mapping[str, str] | None,
     begin: Callable[[], None],
     streams: tuple[int, int] = (subprocess.PIPE, subprocess.STDOUT),
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that is over, with its group, after the block."""
+    with contextlib.ExitStack() as stack:
+        with _held_back():
+            process = _start(argv, cwd, env, begin, streams)
+            stack.callback(_end, process)
+        yield process
+
+
+def _start(
+    argv: Sequence[str],
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    begin: Callable[[], None],
+    streams: tuple[int, int],
 ) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
@@ -309,17 +320,23 @@ class Workers(ProcessPoolExecutor):
 
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
-    """Have what would interrupt the block come after it.
+    """Have what would interrupt the block, which starts a process, come after it.
 
-    Another thread may take a signal that this one masks, and Python would still run the
-    handler here: a process half started would then read the end of its orders, and say
-    so with a traceback.
+    A process half started reads the end of its orders, and says so with a traceback.
+    And what Python itself calls at a fork ignores exceptions: an interrupt would be
+    lost there, with the lock that it was to give back. A mask does not help: another
+    thread may take the signal, and Python still runs the handler in the main one.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no handler runs here
+        return
     held: list[int] = []
-    handlers = {
-        number: signal.signal(number, lambda number, _frame: held.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
+    handlers = {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        handler = signal.getsignal(number)
+        if callable(handler):  # what is ignored has to stay so in the child
+            handlers[number] = handler
+            signal.signal(number, lambda number, _frame: held.append(number))
     try:
         yield
     finally:
@@ -335,9 +352,12 @@ def _die_with(parent: int, death_signal: signal.Signals = signal.SIGKILL) -> Non
         os._exit(127)
 
 
-def _end(process: subprocess.Popen[str]) -> int:
-    _kill_group(process)
-    return process.wait()
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.stdout is not None:
+        process.stdout.close()
+    if process.returncode is None:
+        _kill_group(process)
+        process.wait()
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

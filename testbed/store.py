@@ -145,14 +145,15 @@ def finish(run: Run, *, wall_seconds: float, virtual_seconds: float) -> Run:
 def load_runs(folder: Path) -> tuple[Run, ...]:
     """Return the runs below a run-id folder, in the experiment's order of variants.
 
-    Of the folder of one variant in it, those of that variant.
+    Of the folder of one variant in it, those of that variant.  Raises SpecError if
+    there are none, StoreError if one cannot be read.
     """
     records = sorted(folder.glob(f"*/*/{RECORD}"))
     if not records and (own := sorted(folder.glob(f"*/{RECORD}"))):
         repeats = [load_run(path.parent) for path in own]
         return tuple(sorted(repeats, key=lambda run: run.repeat))
     if not records:
-        raise StoreError(f"{folder}: no runs here (no */*/{RECORD})")
+        raise SpecError(f"{folder}: no runs here (no */*/{RECORD})")
     runs = [load_run(path.parent) for path in records]
     order = [each.name for each in runs[0].experiment.variants]
     found = {(run.variant, run.repeat) for run in runs}
@@ -175,6 +176,14 @@ def load_run(folder: Path) -> Run:
         return decode(Run, {**stored, "folder": str(folder.absolute())})
     except SpecError as error:
         raise StoreError(f"{folder / RECORD}: {error}") from error
+
+
+def is_whole(folder: Path) -> bool:
+    """Say whether a folder holds a run that came to its end."""
+    try:
+        return load_run(folder).whole
+    except StoreError:  # killed before it had written that much
+        return False
 
 
 def write_text(path: Path, text: str) -> None:

@@ -30,6 +30,7 @@ RATE_UNITS: Mapping[str, int] = {
 }
 
 #: No quantity takes as many characters, and int() refuses a number of thousands.
+_MOST = (1 << 62) - 1  # what 64 bits hold, with room to add to it
 _LONGEST = 100
 
 
@@ -78,6 +79,8 @@ def _parse(text: object, units: Mapping[str, int], what: str, example: str) -> i
     if value.denominator != 1:
         smallest = min(units, key=lambda unit: units[unit])
         raise SpecError(f"{written!r} is not a whole number of {smallest or 'units'}")
+    if value > _MOST:
+        raise SpecError(f"{written!r} is more than can be counted here")
     return int(value)
 
 

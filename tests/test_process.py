@@ -191,6 +191,24 @@ def test_a_worker_is_deaf_to_an_interrupt() -> None:
     assert signal.SIGINT in blocked
 
 
+def test_an_interrupt_at_a_fork_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What Python calls after a fork ignores exceptions; one raised there would be lost.
+    begin, started = subprocess.Popen, []
+
+    def popen(*arguments: object, **options: object) -> object:
+        started.append(begin(*arguments, **options))
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(("sleep", "600"), timeout_s=900)
+
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+
+
 def test_an_interrupt_waits_until_a_worker_has_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from builders import a_run
 
-from testbed.errors import StoreError
+from testbed.errors import SpecError, StoreError
 from testbed.store import (
     begin,
     finish,
@@ -69,7 +69,7 @@ def test_runs_come_in_the_order_of_the_experiment(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_runs_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no runs here"):
+    with pytest.raises(SpecError, match="no runs here"):
         load_runs(tmp_path)
 
 

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from testbed.errors import TestbedError
+from testbed.report.plain import printable
 from testbed.user import drop_to_invoking_user, file_as_invoking_user
 
 if TYPE_CHECKING:
@@ -61,10 +62,8 @@ def _answered(arguments: argparse.Namespace) -> int:
 
 
 def _tell(what: str) -> None:
-    # A name in a file that is not to be trusted must not steer the terminal.
-    plain = (c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in what)
     _console().print(
-        f"testbed: {''.join(plain)}",
+        f"testbed: {printable(what)}",
         style="bold red",
         markup=False,
         highlight=False,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.guarded import guarded, take_signals
 from testbed.errors import SpecError
+from testbed.report.plain import printable
 from testbed.units import parse_time
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def _add_answer(parser: argparse.ArgumentParser) -> None:
         "--series", action="store_true", help="with --json: every packet as well"
     )
     parser.add_argument(
-        "--json", action="store_true", help="print JSON and nothing else"
+        "--json",
+        action="store_true",
+        help="print JSON and nothing else: of --flow, or else of all flows",
     )
     parser.add_argument(
         "--model",
@@ -98,9 +101,8 @@ def _add_answer(parser: argparse.ArgumentParser) -> None:
 def _inspect(arguments: argparse.Namespace) -> int:
     if arguments.series and not arguments.json:
         raise SpecError("--series is for --json")
-    if arguments.plot and arguments.plot.suffix not in _PICTURES:
-        known = ", ".join(_PICTURES)
-        raise SpecError(f"{arguments.plot}: no picture of these kinds: {known}")
+    if arguments.plot:
+        _check_picture(arguments.plot)
     from testbed.inspected import encoded  # noqa: PLC0415
     from testbed.trace.inspection import inspect  # noqa: PLC0415
     from testbed.trace.reading import Options  # noqa: PLC0415
@@ -116,12 +118,22 @@ def _inspect(arguments: argparse.Namespace) -> int:
         _plot(inspections, looked_at, arguments.plot)
     fits = _fits(inspections, looked_at) if arguments.model else [{}] * len(looked_at)
     if arguments.json:
-        for piece in encoded(inspections, fits, series=arguments.series):
-            sys.stdout.write(piece)
+        only = () if arguments.flow is None else looked_at
+        series = bool(arguments.series)
+        for piece in encoded(inspections, fits, only=only, series=series):
+            print(piece, end="")
         print()
     else:
         _show(inspections, looked_at, fits, in_full=arguments.flow is not None)
     return 0
+
+
+def _check_picture(path: Path) -> None:
+    if path.suffix not in _PICTURES:
+        known = ", ".join(_PICTURES)
+        raise SpecError(f"{path}: no picture of these kinds: {known}")
+    if not path.parent.is_dir():
+        raise SpecError(f"{path}: there is no folder {path.parent}")
 
 
 def _pipes(files: Iterable[str]) -> list[str]:
@@ -130,7 +142,7 @@ def _pipes(files: Iterable[str]) -> list[str]:
 
 def _tell(lines: Iterable[str]) -> None:
     for line in lines:
-        print(f"testbed: {line}", file=sys.stderr)
+        print(f"testbed: {printable(line)}", file=sys.stderr)
 
 
 def _rows(inspection: "Inspection", arguments: argparse.Namespace) -> Sequence[int]:

@@ -8,8 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.report.numbers import NOTHING, amount, count, plural
+from testbed.report.plain import printable
 from testbed.trace.inspection import FlowReport, Inspection
 from testbed.trace.measurement import Summary
+from testbed.trace.vantage import Vantage
 
 _METRICS = {
     "tso_size": "bytes",
@@ -53,7 +55,8 @@ def flows_table(inspection: Inspection, rows: Sequence[int]) -> RenderableType:
 
 
 def _heading(inspection: Inspection) -> list[Text]:
-    lines = [Text(f"{inspection.file}: {plural(inspection.packets, 'packet')}", "bold")]
+    file, packets = printable(inspection.file), plural(inspection.packets, "packet")
+    lines = [Text(f"{file}: {packets}", "bold")]
     if inspection.skipped:
         reasons = (f"{count(n)} {why}" for why, n in inspection.skipped.items())
         lines.append(Text(f"skipped: {', '.join(reasons)}"))
@@ -97,7 +100,7 @@ def flow_table(inspection: Inspection, row: int) -> RenderableType:
         values = [amount(getattr(found, name), unit) for name in _STATISTICS]
         table.add_row(_titled(metric, unit), count(found.n), *values)
     return Group(
-        Text(f"{inspection.file}, flow {row + 1}: {report.flow}", "bold"),
+        Text(f"{printable(inspection.file)}, flow {row + 1}: {report.flow}", "bold"),
         *map(Text, _facts(report)),
         table,
     )
@@ -118,11 +121,13 @@ def _facts(report: FlowReport) -> list[str]:
         f"{count(getattr(report, name))} {words}" for name, words in _COUNTS.items()
     )
     took = report.last_ns - report.first_ns
+    seen = f"seen at the {report.vantage.value}"
+    if report.vantage is Vantage.UNKNOWN:
+        seen = "where it was seen is not known"
     return [
         f"{plural(report.packets, 'data packet')}, {count(report.bytes)} bytes in "
         f"{amount(took, 'ns') if took else NOTHING}",
-        f"mss {count(report.mss)} ({report.mss_source.value}); "
-        f"seen at the {report.vantage.value}{by}",
+        f"mss {count(report.mss)} ({report.mss_source.value}); {seen}{by}",
         tso[report.tso_visible],
         ", ".join(counts),
         f"{count(report.duplicate_bytes)} bytes seen again, "

@@ -41,6 +41,8 @@ def opened(path: Path) -> Iterator["Source"]:
     """Open a capture, or stdin for "-"; raises CaptureError if that cannot be done."""
     try:
         with contextlib.ExitStack() as stack:
+            if path == STDIN and sys.stdin is None:
+                raise CaptureError("-: stdin is closed")
             if path == STDIN:
                 stream: BinaryIO = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
             else:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from testbed.trace.jit import Table
 from testbed.trace.measurement import Summaries
-from testbed.trace.tally import HEAD, MAX, PRECISION, RAW, SUM, USED, spill
+from testbed.trace.tally import HEAD, MAX, PRECISION, RAW, SUM, USED, N, spill
 from testbed.trace.trace import Column
 
 _SHARES = (50, 90, 99)  # percent
+_EXACT = float(1 << 62)  # of a sum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class Tallies:
     values: Column
     counts: Column
     start: Column
-    total: Column
+    total: NDArray[np.float64]
     highest: Column
 
     def distinct(self, row: int) -> tuple[Column, Column]:
@@ -47,20 +48,19 @@ class Tallies:
 
     def summaries(self) -> Summaries:
         """Return n, mean and quantiles of each flow's values."""
-        total = self.total.astype(np.float64)
-        return self._summaries(self.values, self.counts, total, self.highest)
+        return self._summaries(self.values, self.counts, self.total, self.highest)
 
     def in_segments(self, mss: Column) -> Summaries:
         """Return the same of values in segments of each flow, rounded up."""
         values, highest = -(-self.values // self._each(mss)), -(-self.highest // mss)
         return self._summaries(
-            values, self.counts, self._total(values, self.counts), highest
+            values, self.counts, _totals(values, self.counts, self.start), highest
         )
 
     def above(self, limit: int) -> Summaries:
         """Return the same of the values above a limit."""
         counts = np.where(self.values > limit, self.counts, 0)
-        total = self._total(self.values, counts)
+        total = _totals(self.values, counts, self.start)
         return self._summaries(self.values, counts, total, self.highest)
 
     def _each(self, of_flows: Column) -> Column:
@@ -71,12 +71,6 @@ class Tallies:
         sums = np.concatenate([[0], np.cumsum(counts)])
         n: Column = sums[self.start[1:]] - sums[self.start[:-1]]
         return n
-
-    def _total(self, values: Column, counts: Column) -> NDArray[np.float64]:
-        # In floats, which are exact below 2**53 and no nonsense above 2**63. There is
-        # nothing to add up where a flow has no values: then it does not matter.
-        products = np.append(values.astype(np.float64) * counts, 0)
-        return np.add.reduceat(products, self.start[:-1])
 
     def _summaries(
         self,
@@ -110,13 +104,27 @@ def tallies(pool: Table, places: Column) -> Tallies:
     spill(pool, np.ascontiguousarray(places), values, counts)
     for row in np.flatnonzero(head[:, PRECISION] == RAW).tolist():
         values[start[row] : start[row + 1]].sort()
+    total = head[:, SUM].astype(np.float64)
+    if float(np.abs(values).max(initial=0)) * float(head[:, N].max(initial=0)) > _EXACT:
+        # Times that are centuries apart: of such a flow the sum did not fit.
+        largest = np.maximum.reduceat(np.append(np.abs(values), 0), start[:-1])
+        fits = largest.astype(np.float64) * head[:, N] <= _EXACT
+        total = np.where(fits, total, _totals(values, counts, start))
     return Tallies(
         values=values,
         counts=counts,
         start=start,
-        total=head[:, SUM],
+        total=total,
         highest=head[:, MAX],
     )
+
+
+def _totals(values: Column, counts: Column, start: Column) -> NDArray[np.float64]:
+    """Return the sum of each flow's values."""
+    # In floats, which are exact below 2**53 and no nonsense above 2**63. There is
+    # nothing to add up where a flow has no values: then it does not matter.
+    products = np.append(values.astype(np.float64) * counts, 0)
+    return np.add.reduceat(products, start[:-1])
 
 
 def precisions(pool: Table, places: Column) -> Column:

@@ -11,7 +11,8 @@ import pytest
 
 from testbed.cli.main import main
 from testbed.inspected import to_json
-from testbed.trace.inspection import inspect_bytes
+from testbed.trace.inspection import inspect, inspect_bytes
+from testbed.trace.reading import Options
 from tests.trace.craft import Talk
 
 CHECKOUT = Path(__file__).parents[2]
@@ -55,6 +56,30 @@ def test_json_of_several_files_is_a_list_of_them(capsys) -> None:
     assert [each["file"] for each in told["files"]] == [str(BEFORE), str(AFTER)]
 
 
+def test_json_of_one_flow_has_no_other(tmp_path, capsys) -> None:
+    capture = tmp_path / "two.pcapng"
+    talk = Talk().handshake().client(length=900, ack=0).server(length=500, ack=900)
+    capture.write_bytes(talk.written())
+
+    main(["inspect", "--json", str(capture), str(capture)])
+    all_flows = json.loads(capsys.readouterr().out)["files"]
+    main(["inspect", "--json", "--flow", "2", str(capture), str(capture)])
+    second = json.loads(capsys.readouterr().out)["files"]
+
+    assert [len(each["flows"]) for each in all_flows] == [2, 2]
+    assert [each["flows"] for each in second] == [
+        each["flows"][1:] for each in all_flows
+    ]
+
+
+def test_json_in_pieces_is_the_object(capsys) -> None:
+    main(["inspect", "--json", "--series", str(AFTER)])
+
+    told = json.loads(capsys.readouterr().out)
+    inspection = inspect(AFTER, Options(series=True))
+    assert told == json.loads(json.dumps(to_json([inspection], series=True)))
+
+
 def test_the_series_has_every_packet(capsys) -> None:
     main(["inspect", "--json", "--series", str(AFTER)])
 
@@ -88,6 +113,11 @@ def test_one_flow_is_shown_in_full(capsys) -> None:
         pytest.param(["--series", str(AFTER)], "is for --json", id="series-alone"),
         pytest.param(["--flow", "7", str(AFTER)], "no flow '7'", id="no-such-flow"),
         pytest.param(["--burst-gap", "20", str(AFTER)], "20", id="no-unit"),
+        pytest.param(
+            ["--burst-gap", "99999999999min", str(AFTER)],
+            "'99999999999min' is more than can be counted here",
+            id="too-long",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_error(argv, complaint, capsys, monkeypatch) -> None:
@@ -167,9 +197,14 @@ def test_what_the_model_says_stands_below_the_flows(tmp_path, capsys) -> None:
     [
         pytest.param(["--plot", "flow.txt", str(AFTER)], "no picture", id="a-text"),
         pytest.param(
-            ["--plot", "none/flow.png", str(AFTER), "--top", "0"],
+            ["--plot", "flow.png", str(AFTER), "--top", "0"],
             "no flow to draw",
             id="no-flow",
+        ),
+        pytest.param(
+            ["--plot", "none/flow.png", str(AFTER)],
+            "none/flow.png: there is no folder none",
+            id="no-folder",
         ),
     ],
 )
@@ -196,6 +231,39 @@ def test_a_pipe_is_waited_for_and_that_is_said(tmp_path, capsys) -> None:
     assert status == 0
     assert json.loads(told.out)["packets"] == 356
     assert told.err == f"testbed: {pipe}: a pipe; waiting for who writes\n"
+
+
+def test_a_name_that_steers_the_terminal_is_written_out(tmp_path, capsys) -> None:
+    capture = tmp_path / "\x1b[2Jx.pcapng"
+    capture.write_bytes(AFTER.read_bytes()[:-1])
+
+    main(["inspect", str(capture)])
+
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    assert "\\x1b[2Jx.pcapng" in said.out
+    assert "\\x1b[2Jx.pcapng" in said.err
+
+
+@pytest.mark.parametrize(
+    ("closed", "status", "complaint"),
+    [("<&-", 2, "testbed: -: stdin is closed\n"), (">&-", 0, "")],
+)
+def test_a_stream_that_the_caller_closed_is_no_defect(
+    closed: str, status: int, complaint: str
+) -> None:
+    name = "-" if closed == "<&-" else str(AFTER)
+    command = f'exec "{sys.executable}" -m testbed inspect "{name}" --json {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=Path(__file__).parents[2],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (status, complaint)
 
 
 def test_a_file_may_have_a_name_that_is_no_text(tmp_path, capsys) -> None:

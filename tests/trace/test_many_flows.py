@@ -97,3 +97,19 @@ def test_gaps_of_a_century_are_counted_to_the_nanosecond() -> None:
     assert report.send_gap.n == 3
     assert report.send_gap.max == float(century)
     assert report.send_gap.p50 == 3.0
+
+
+def test_the_mean_of_times_whose_sum_fits_no_word_is_right() -> None:
+    talk = Talk()
+    far = 1 << 62
+    for number in range(6):
+        talk.client(seq=100 * number, length=100, ack=0)
+    for number in range(6):
+        talk.server(ack=100 * (number + 1))
+    talk.packets = [
+        (far * (number >= 6), *frame[1:]) for number, frame in enumerate(talk.packets)
+    ]
+
+    (report,) = inspect_bytes(talk.written(), "x").flows
+
+    assert (report.rtt.n, report.rtt.mean, report.rtt.max) == (6, far, far)
