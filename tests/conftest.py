@@ -6,6 +6,9 @@ time: for a change of what the property is about. What it finds becomes an @exam
 
 The model is tested as it is written, not compiled: that the two agree is a test of its
 own.
+
+pytest rewrites every assertion. What comes of it is kept, even where the environment
+has Python keep no byte code: to do it again takes longer than to find all tests.
 """
 
 import os
@@ -14,6 +17,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
+sys.dont_write_bytecode = False
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("TESTBED_PURE", "1")
 settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True)

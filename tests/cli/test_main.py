@@ -27,6 +27,7 @@ from testbed.errors import SpecError, Unavailable
 from testbed.kernels.cache import list_built, remove
 from testbed.pipeline import Plan, record
 from testbed.progress import ConsoleWatch, watching
+from testbed.report import drawn
 from testbed.report.drawn import Drawn
 from testbed.report.result import Result
 from testbed.spec.experiment import Experiment
@@ -62,7 +63,7 @@ def undrawn(monkeypatch) -> None:
     def plain(result: Result) -> Drawn:
         return Drawn(result=result, figures=(), live=None, moments=())
 
-    monkeypatch.setattr(report, "draw", plain)
+    monkeypatch.setattr(drawn, "draw", plain)
     monkeypatch.setattr(report, "Workers", ThreadPoolExecutor)
 
 
