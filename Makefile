@@ -17,7 +17,7 @@ check:
 	.venv/bin/mypy
 
 unit:
-	$(PYTHON) -m pytest -n auto -m "not guest and not browser"
+	$(PYTHON) -m pytest -n auto --dist worksteal -m "not guest and not browser"
 
 system:
 	$(PYTHON) -m pytest -m "guest or browser"

@@ -9,6 +9,7 @@ import compileall
 import importlib.metadata
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import testbed
@@ -39,7 +40,7 @@ def prepare_lab() -> None:
     Where the checkout cannot be written to, guests go on without byte code.
     """
     for name in ("testbed", "topologies"):
-        compileall.compile_dir(_CHECKOUT / name, quiet=2)
+        _compile(_CHECKOUT / name)
     tables = _scapy_tables()
     if tables.is_dir():
         return
@@ -56,6 +57,11 @@ def prepare_lab() -> None:
             env={**os.environ, "XDG_CACHE_HOME": str(new)},
         )
         new.rename(tables)
+
+
+@cache  # what this process runs is what it began with
+def _compile(package: Path) -> None:
+    compileall.compile_dir(package, quiet=2)
 
 
 def _scapy_tables() -> Path:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import testbed
 from testbed.account import check_carried
@@ -49,8 +49,6 @@ from testbed.measured import MeasuredRun, attribution_of, causes_of, decisions_o
 from testbed.predicted import Predicted, Unreached, predict_or_say
 from testbed.process import Stop
 from testbed.ratio import LEAST_PAIRS
-from testbed.report.drawn import Drawn
-from testbed.report.page import render
 from testbed.report.result import Result
 from testbed.spec.choose import with_kernels
 from testbed.spec.codec import encode
@@ -75,6 +73,9 @@ from testbed.trace.causes import Cause
 from testbed.trace.decisions import Decisions
 from testbed.trace.metrics import METRICS, measure
 from testbed.trace.trace import Column, Trace
+
+if TYPE_CHECKING:
+    from testbed.report.drawn import Drawn
 
 MACHINES: Mapping[str, Machine] = {
     each.name: each
@@ -345,8 +346,10 @@ def _first_flow(traces: Sequence[Trace], workload: Workload) -> Trace:
     )
 
 
-def publish(folder: Path, drawn: Sequence[Drawn]) -> Path:
+def publish(folder: Path, drawn: Sequence["Drawn"]) -> Path:
     """Write the page of some results into a folder; return its path."""
+    from testbed.report.page import render  # noqa: PLC0415  # has matplotlib imported
+
     path = folder / REPORT
     write_text(path, render(drawn))
     return path

@@ -6,16 +6,35 @@ time: for a change of what the property is about. What it finds becomes an @exam
 
 The model is tested as it is written, not compiled: that the two agree is a test of its
 own.
+
+pytest rewrites every assertion. What comes of it is kept, even where the environment
+has Python keep no byte code: to do it again takes longer than to find all tests. Nor is
+what they all need, modules and the tests themselves, looked through for garbage again
+and again.
 """
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
+sys.dont_write_bytecode = False
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("TESTBED_PURE", "1")
 settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    gc.disable()
+    found = yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    return found

@@ -9,7 +9,6 @@ from tools import fuzz_inspect
 from tools.damage import corpus, mutated
 from tools.fuzz_inspect import Finding, Progress, attack, insane, judged
 
-SEEDS = corpus()
 FINE = {"n": 2, "mean": 1.5, "p50": 1, "p90": 2, "p99": 2, "max": 2}
 NONE = {"n": 0, "mean": None, "p50": None, "p90": None, "p99": None, "max": None}
 FLOW = {
@@ -25,20 +24,25 @@ FLOW = {
 }
 
 
+@pytest.fixture(scope="module")
+def seeds() -> list[bytes]:
+    return corpus()
+
+
 def answer(**changes: object) -> dict:
     return {"packets": 3, "skipped": {"not TCP": 1}, "flows": [{**FLOW, **changes}]}
 
 
-def test_a_few_hundred_damaged_captures_find_nothing() -> None:
-    assert list(attack(SEEDS, seed=1, numbers=range(300))) == []
+def test_a_few_hundred_damaged_captures_find_nothing(seeds) -> None:
+    assert list(attack(seeds, seed=1, numbers=range(300))) == []
 
 
-def test_an_input_is_made_again_from_its_number() -> None:
-    assert mutated(SEEDS, 1, 7) == mutated(SEEDS, 1, 7) != mutated(SEEDS, 1, 8)
+def test_an_input_is_made_again_from_its_number(seeds) -> None:
+    assert mutated(seeds, 1, 7) == mutated(seeds, 1, 7) != mutated(seeds, 1, 8)
 
 
-def test_the_corpus_has_every_kind_of_file() -> None:
-    starts = {data[:4] for data in SEEDS}
+def test_the_corpus_has_every_kind_of_file(seeds) -> None:
+    starts = {data[:4] for data in seeds}
 
     assert {
         b"\x0a\x0d\x0d\x0a",

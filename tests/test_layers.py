@@ -1,6 +1,7 @@
 """The shape of the package: which way imports point, and how long a function may be."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ each_module = pytest.mark.parametrize(
 )
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def layers_imported(tree: ast.Module) -> set[str]:
     """Name the layers that a module imports, wherever in it the imports stand."""
     names: set[str] = set()
@@ -50,13 +56,13 @@ def layers_imported(tree: ast.Module) -> set[str]:
 @each_module
 def test_imports_point_down(path: Path) -> None:
     own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    for other in layers_imported(ast.parse(path.read_text())) - {own}:
+    for other in layers_imported(parsed(path)) - {own}:
         assert LEVEL[other] < LEVEL[own], f"{own} must not import {other}"
 
 
 @each_module
 def test_functions_are_short(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             length = node.end_lineno - node.lineno + 1

@@ -13,7 +13,6 @@ from testbed.files import write_whole
 from testbed.pipeline import measured_result, publish
 from testbed.process import Workers
 from testbed.progress import watching
-from testbed.report.drawn import draw
 from testbed.report.result import Result
 from testbed.store import explained, write_text
 
@@ -49,6 +48,8 @@ def _report(arguments: argparse.Namespace) -> int:
     if arguments.format:
         _export(results, FORMATS[arguments.format], arguments.out)
         return exit_code(results)
+    from testbed.report.drawn import draw  # noqa: PLC0415  # has matplotlib imported
+
     folder = folders[0] if len(folders) == 1 else Path("captures")
     page = publish(arguments.out or folder, [draw(each) for each in results])
     show(results, [page], as_json=arguments.json)

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -23,12 +24,14 @@ from testbed.pipeline import (
 )
 from testbed.process import Workers
 from testbed.progress import watching
-from testbed.report.drawn import Drawn, draw
 from testbed.report.result import Result
 from testbed.spec.choose import with_kernels
 from testbed.spec.experiment import Experiment, Scale
 from testbed.spec.load import experiment_names, load_experiment
 from testbed.store import write_text
+
+if TYPE_CHECKING:
+    from testbed.report.drawn import Drawn
 
 
 def add_run(run: argparse.ArgumentParser) -> None:
@@ -166,8 +169,10 @@ def _choice(arguments: argparse.Namespace, name: str, machine: str) -> Choice:
 
 def _results(
     arguments: argparse.Namespace, choices: Sequence[Choice]
-) -> tuple[list[Result], list[Drawn], list[Path]]:
+) -> tuple[list[Result], list["Drawn"], list[Path]]:
     """Run what was chosen, a machine after another; return results, pictures, pages."""
+    from testbed.report.drawn import draw  # noqa: PLC0415  # has matplotlib imported
+
     results: list[Result] = []
     drawn: list[Drawn] = []
     pages: list[Path] = []

@@ -8,6 +8,7 @@ environment.json what it ran among.
 import os
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,14 @@ def cpu_model(cpuinfo: str) -> str:
 def _virtualisation() -> str:
     """Return what machine this is a guest of; without systemd, whether it is one."""
     if program := shutil.which("systemd-detect-virt"):
-        # It exits with 1 for "none".
-        return run(("sh", "-c", f"{program} --vm || :"), timeout_s=_TIMEOUT_S).strip()
+        return _detected(program)
     return hypervisor_flag(_CPUINFO.read_text())
+
+
+@cache  # every run asks, and it stays so
+def _detected(program: str) -> str:
+    # It exits with 1 for "none".
+    return run(("sh", "-c", f"{program} --vm || :"), timeout_s=_TIMEOUT_S).strip()
 
 
 def hypervisor_flag(cpuinfo: str) -> str:

@@ -9,7 +9,7 @@ such as the congestion control or the send buffer, is tried out for each policy 
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -126,21 +126,40 @@ def _search(
     for stretch in stretches:
         world = World(slow_start=stretch.part.from_start)
         starts = [(policy, world) for policy in policies]
-        head = stretch.head(_FEW)
-        trials = _improved(head, starts, decisive=_DECISIVE)
+        attempts = _Attempts(stretch.head(_FEW))
+        trials = _improved(attempts, starts, decisive=_DECISIVE)
         starts = [(each.policy, each.world) for each in trials]
-        found.append(_improved(head, starts))
+        found.append(_improved(attempts, starts))
     most = [max(trial.same for trial in trials) for trials in found]
     place = most.index(max(most))
     stretch, trials = stretches[place], found[place]
     if len(stretch.trace.length) > _FEW:
         starts = [(each.policy, each.world) for each in trials]
-        trials = _improved(stretch, starts)
+        trials = _improved(_Attempts(stretch), starts)
     return stretch, trials
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempts:
+    """Trials on one stretch, none made twice.
+
+    Whoever asks again never allows more misses than before: what was given up then
+    would be given up now.
+    """
+
+    stretch: Stretch
+    made: dict[tuple[Policy, World], Trial] = field(default_factory=dict)
+
+    def trial(self, policy: Policy, world: World, most_misses: int) -> Trial:
+        """Return what try_out() does."""
+        if (policy, world) not in self.made:
+            tried = try_out(self.stretch, policy, world, most_misses)
+            self.made[policy, world] = tried
+        return self.made[policy, world]
+
+
 def _improved(
-    stretch: Stretch,
+    attempts: _Attempts,
     starts: Sequence[tuple[Policy, World]],
     decisive: Sequence[str] = (),
 ) -> list[Trial]:
@@ -148,25 +167,26 @@ def _improved(
 
     decisive: what is tried for the hopeless, too.
     """
+    stretch = attempts.stretch
     total = len(stretch.trace.length)
-    best = [try_out(stretch, *start, total) for start in starts]
+    best = [attempts.trial(*start, total) for start in starts]
     for name, values in choices(stretch):
         bar = 0 if name in decisive else _HOPELESS * max(each.same for each in best)
         for place, trial in enumerate(best):
             if bar <= trial.same < total:
-                best[place] = _with_best(stretch, trial, name, values)
+                best[place] = _with_best(attempts, trial, name, values)
     return best
 
 
 def _with_best(
-    stretch: Stretch, best: Trial, name: str, values: Sequence[object]
+    attempts: _Attempts, best: Trial, name: str, values: Sequence[object]
 ) -> Trial:
     """Return the best trial of those that differ in one thing."""
-    total = len(stretch.trace.length)
+    total = len(attempts.stretch.trace.length)
     for value in values:
         world = replace(best.world, **{name: value})  # type: ignore[arg-type]
         if world != best.world and best.same < total:
-            tried = try_out(stretch, best.policy, world, total - best.same)
+            tried = attempts.trial(best.policy, world, total - best.same)
             best = max(best, tried, key=lambda each: each.same)
     return best
 

@@ -38,6 +38,7 @@ _SETTINGS: Any = {
     "axes.titlelocation": "left",
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
+    "axes.titley": 1.0,  # no ticks are above it, and to look for them takes long
     "font.size": 9,
     "legend.frameon": False,
     "svg.fonttype": "none",

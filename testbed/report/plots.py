@@ -78,6 +78,7 @@ _SETTINGS: Mapping[Any, object] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
+    "axes.titley": 1.0,  # no ticks are above it, and to look for them takes long
     "font.size": 9,
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6,

@@ -5,11 +5,11 @@ Start with Swept and swept_page.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from testbed.errors import SpecError
 from testbed.facts import MEANINGS, UNITS
 from testbed.measured import MeasuredRun
-from testbed.report.charts import Line, Panel, heat_map, line_chart
 from testbed.report.grid import Grid
 from testbed.report.meanings import COUNTERS
 from testbed.report.numbers import amount, plural
@@ -17,6 +17,9 @@ from testbed.report.sheet import Part, Picture, Sheet, render_sheet
 from testbed.spec.experiment import Experiment
 from testbed.spec.grid import Axis
 from testbed.units import parse_rate, parse_ratio, parse_size, parse_time
+
+if TYPE_CHECKING:
+    from testbed.report.charts import Line
 
 #: Of each variant, each figure's mean over the repeats, by name: a metric, a quantile
 #: of one ("rtt.p99"), a counter at the sender, or "receiver.TcpOutSegs".
@@ -186,9 +189,11 @@ def _pictures(swept: Swept, name: str, prefix: str) -> Iterator[Picture]:
 
 
 def _lines(swept: Swept, name: str, prefix: str) -> Picture:
+    from testbed.report import charts  # noqa: PLC0415  # has matplotlib imported
+
     (axis,) = swept.axes
     lines = [
-        Line(
+        charts.Line(
             name=variant,
             values=tuple(swept.value((at,), variant, name) for at in axis.values),
         )
@@ -197,19 +202,21 @@ def _lines(swept: Swept, name: str, prefix: str) -> Picture:
     drawn = (axis.key, axis.values, numbers_of(axis.values))
     return Picture(
         name=prefix,
-        svg=line_chart(prefix, drawn, lines, (name, unit_of(name))),
+        svg=charts.line_chart(prefix, drawn, lines, (name, unit_of(name))),
         alt=f"{name} over {axis.key}. "
         + "; ".join(_told(each, axis, unit_of(name)) for each in lines),
         caption=f"{name} over {axis.key}, a line a variant.",
     )
 
 
-def _told(line: Line, axis: Axis, unit: str) -> str:
+def _told(line: "Line", axis: Axis, unit: str) -> str:
     pairs = zip(axis.values, line.values, strict=True)
     return f"{line.name}: " + ", ".join(f"{at} {amount(v, unit)}" for at, v in pairs)
 
 
 def _heat(swept: Swept, name: str, prefix: str, outer: tuple[str, ...]) -> Picture:
+    from testbed.report import charts  # noqa: PLC0415  # has matplotlib imported
+
     down, across = swept.axes[-_HEAT_AXES:]
     unit = unit_of(name)
     cells = {
@@ -220,7 +227,7 @@ def _heat(swept: Swept, name: str, prefix: str, outer: tuple[str, ...]) -> Pictu
         for variant in swept.variants
     }
     panels = [
-        Panel(name=variant, values=values, unit=unit)
+        charts.Panel(name=variant, values=values, unit=unit)
         for variant, values in cells.items()
     ]
     first, last = swept.variants[0], swept.variants[-1]
@@ -229,16 +236,15 @@ def _heat(swept: Swept, name: str, prefix: str, outer: tuple[str, ...]) -> Pictu
             tuple(map(_ratio, over, under))
             for over, under in zip(cells[last], cells[first], strict=True)
         )
-        panels.append(
-            Panel(name=f"{last} / {first}", values=ratios, unit="", alone=True)
-        )
+        ratio = f"{last} / {first}"
+        panels.append(charts.Panel(name=ratio, values=ratios, unit="", alone=True))
     where = ", ".join(
         f"{axis.key} {at}" for axis, at in zip(swept.axes, outer, strict=False)
     )
     told = f"{name} over {down.key} and {across.key}" + (f", {where}" if where else "")
     return Picture(
         name=prefix,
-        svg=heat_map(
+        svg=charts.heat_map(
             prefix, (down.key, down.values), (across.key, across.values), panels
         ),
         alt=f"Heat maps of {told}; the table below has the numbers.",

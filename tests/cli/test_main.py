@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from fakes import FakeMachine
 from keeping import put, recipe
 
 from testbed import pipeline
+from testbed.cli import report
 from testbed.cli import run as verb
 from testbed.cli.kernel import add_kernel, recipe_of
 from testbed.cli.main import main
@@ -25,6 +27,9 @@ from testbed.errors import SpecError, Unavailable
 from testbed.kernels.cache import list_built, remove
 from testbed.pipeline import Plan, record
 from testbed.progress import ConsoleWatch, watching
+from testbed.report import drawn
+from testbed.report.drawn import Drawn
+from testbed.report.result import Result
 from testbed.spec.experiment import Experiment
 
 CHECKOUT = Path(__file__).parents[2]
@@ -48,6 +53,20 @@ def stored(tmp_path) -> Path:
     return record(experiment, {"6.12": BUILT}, plan, watch)
 
 
+@pytest.fixture
+def undrawn(monkeypatch) -> None:
+    """Have reports without pictures, and predicted by threads: both sooner there.
+
+    For tests that look at neither the page nor the processes.
+    """
+
+    def plain(result: Result) -> Drawn:
+        return Drawn(result=result, figures=(), live=None, moments=())
+
+    monkeypatch.setattr(drawn, "draw", plain)
+    monkeypatch.setattr(report, "Workers", ThreadPoolExecutor)
+
+
 def test_a_stored_run_is_reported_without_a_kernel(stored, capsys) -> None:
     status = main(["report", str(stored)])
 
@@ -59,6 +78,7 @@ def test_a_stored_run_is_reported_without_a_kernel(stored, capsys) -> None:
     assert (stored / "report.html").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
     main(["report", str(stored), "--json"])
 
@@ -82,6 +102,7 @@ def test_json_is_the_only_thing_on_stdout(stored, capsys) -> None:
     assert answer["claims"][0]["verdict"] == "not reproduced"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_text_format_is_the_only_thing_on_stdout(stored, capsys) -> None:
     status = main(["report", str(stored), "--format", "ktap"])
 
@@ -91,6 +112,7 @@ def test_a_text_format_is_the_only_thing_on_stdout(stored, capsys) -> None:
     assert told[-1] == "not ok 1 an-experiment"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_text_format_can_go_to_a_file(stored, tmp_path, capsys) -> None:
     file = tmp_path / "results.xml"
 
@@ -100,6 +122,7 @@ def test_a_text_format_can_go_to_a_file(stored, tmp_path, capsys) -> None:
     assert file.read_text().startswith("<?xml")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_format_of_files_prints_where_they_are(stored, tmp_path, capsys) -> None:
     folder = tmp_path / "plots"
 
@@ -110,6 +133,7 @@ def test_a_format_of_files_prints_where_they_are(stored, tmp_path, capsys) -> No
     assert told
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_runs_are_reported_on_one_page(stored, tmp_path, capsys) -> None:
     both = [str(stored), str(stored)]
 
@@ -218,6 +242,7 @@ def test_bad_usage_exits_with_2(argv, capsys) -> None:
     assert "usage: testbed" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_defect_never_looks_like_a_verdict(stored, capsys) -> None:
     (stored / "before" / "1" / "counters.json").write_text("[]")
 
@@ -225,6 +250,7 @@ def test_a_defect_never_looks_like_a_verdict(stored, capsys) -> None:
     assert "defect of testbed" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_narrow_terminal_crops_no_digit(stored, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
 
@@ -338,6 +364,7 @@ def test_machines_side_by_side_have_a_column_each_and_refusals_a_remedy(
 
     machines = {name: of(name) for name in ("uml", "qemu", "qemu-icount", "host")}
     monkeypatch.setattr(verb, "MACHINES", machines)
+    monkeypatch.setattr(verb, "Workers", ThreadPoolExecutor)
     monkeypatch.setattr(pipeline, "resolve", lambda _name, _watch, _arch: BUILT)
     given = [word for name in machines for word in ("--machine", name)]
 

@@ -111,8 +111,10 @@ def test_a_snapshot_sees_this_host() -> None:
 @pytest.mark.parametrize(("run", "found"), [("r-1", True), ("r-11", False)])
 def test_a_process_of_a_run_is_found_by_its_environment(run, found) -> None:
     env = {**os.environ, "TESTBED_RUN": "r-1"}
-    with subprocess.Popen(["/bin/sleep", "60"], env=env) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["/bin/cat"], env=env, bufsize=0, **pipes) as process:
+        process.stdin.write(b"?")
+        process.stdout.read(1)  # until then /proc may not have its environment yet
         told = processes_of(run)
-        process.kill()
 
-    assert told == ((f"process {process.pid} (sleep) was left",) if found else ())
+    assert told == ((f"process {process.pid} (cat) was left",) if found else ())

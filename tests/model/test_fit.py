@@ -5,6 +5,7 @@ the middle of a flow; and where no rule made them, that is said.
 """
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from testbed.trace.trace import Flow, Trace
 from tests.model.scenarios import CAPTURES, LONG, MS, RACK, a_stream
 
 NEAR = Path(rtt=10 * MS, rate=10**9, queue=1000)
+PATHS = {"rack": RACK, "10ms": NEAR, "40ms": LONG}
 BY_NAME = {policy.name: policy for policy in POLICIES}
 SIZE = 300_000
 
@@ -35,6 +37,12 @@ def simulated(policy: Policy, path: Path, size: int = SIZE, **given: object) -> 
     whole = {} if policy.autosizes else {"net.ipv4.tcp_min_tso_segs": "45"}
     sender = HostSettings(sysctls=limit | whole, qdisc=Qdisc(kind="fq"))
     return simulate(a_stream(size, path, sender, **given), policy.features).trace
+
+
+@cache
+def sent_by_each(place: str) -> dict[str, Trace]:
+    """Return what a sender with each of the policies sends over a path."""
+    return {policy.name: simulated(policy, PATHS[place]) for policy in POLICIES}
 
 
 def names(found: Fit) -> set[str]:
@@ -71,30 +79,23 @@ def test_a_real_kernels_rule_is_named(variant: str, name: str, verdict: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("path", "name"),
+    ("place", "name"),
     [
-        pytest.param(path, name, id=f"{place}-{name}")
-        for place, path, names in (
-            ("rack", RACK, ("min_rtt-growth", "autosize", "min_rtt-growth-v1")),
-            (
-                "10ms",
-                NEAR,
-                ("min_rtt", "min_rtt-half_rtt", "autosize-v1", "largest-growth"),
-            ),
-            ("40ms", LONG, ("min_rtt-growth-half_rtt", "sendmsg", "largest")),
+        pytest.param(place, name, id=f"{place}-{name}")
+        for place, names in (
+            ("rack", ("min_rtt-growth", "autosize", "min_rtt-growth-v1")),
+            ("10ms", ("min_rtt", "min_rtt-half_rtt", "autosize-v1", "largest-growth")),
+            ("40ms", ("min_rtt-growth-half_rtt", "sendmsg", "largest")),
         )
         for name in names
     ],
 )
 def test_exactly_the_rules_that_send_these_packets_are_named(
-    path: Path, name: str
+    place: str, name: str
 ) -> None:
-    trace = simulated(BY_NAME[name], path)
-    alike = {
-        policy.name
-        for policy in POLICIES
-        if compare(simulated(policy, path), trace).match == 1
-    }
+    sent = sent_by_each(place)
+    trace = sent[name]
+    alike = {each for each in sent if compare(sent[each], trace).match == 1}
     found = fit(trace)
 
     assert name in names(found)

@@ -23,7 +23,7 @@ from report.builders import (
 
 from testbed.claims import judge
 from testbed.predicted import Unreached
-from testbed.report.drawn import draw
+from testbed.report.drawn import Drawn, draw
 from testbed.report.page import render
 from testbed.report.result import Result
 
@@ -33,6 +33,11 @@ NOTHING_COUNTED: dict[str, dict[str, int]] = {"sender": {}, "receiver": {}}
 
 def page_of(*results: Result) -> Page:
     return Page(render([draw(each) for each in results]))
+
+
+def undrawn(of: Result) -> Page:
+    """Return a page that has all but the pictures, which take long to draw."""
+    return Page(render([Drawn(result=of, figures=(), live=None, moments=())]))
 
 
 def of_nothing(folder: Path) -> Result:
@@ -49,7 +54,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(folder: Path) -> Page:
     """Return a page of two results."""
-    return page_of(result(folder), result(folder))
+    drawn = draw(result(folder))
+    return Page(render([drawn, drawn]))
+
+
+@pytest.fixture(scope="module")
+def empty_page(folder: Path) -> Page:
+    """Return a page without packets, and without a model."""
+    return page_of(of_nothing(folder))
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +101,9 @@ def test_the_page_runs_the_two_scripts_that_it_names_by_hash_and_no_other(
     assert "content=\"default-src 'none'; " in void_page
 
 
-def test_a_page_without_packets_has_no_script(tmp_path: Path) -> None:
-    page = page_of(of_nothing(tmp_path))
-
-    assert page.scripts == []
-    assert "button" not in page.tags
+def test_a_page_without_packets_has_no_script(empty_page: Page) -> None:
+    assert empty_page.scripts == []
+    assert "button" not in empty_page.tags
 
 
 def test_the_live_picture_has_its_variants_and_controls(void_page: str) -> None:
@@ -163,7 +173,7 @@ def test_a_hostile_question_stays_text(tmp_path: Path) -> None:
     plain = result(tmp_path, claims=())
     asked = replace(plain, experiment=replace(plain.experiment, question=HOSTILE))
 
-    page = page_of(asked)
+    page = undrawn(asked)
 
     assert "alert('x')" not in page.scripts
     assert HOSTILE in page.text
@@ -195,11 +205,9 @@ def test_nothing_is_drawn_of_an_experiment_that_is_all_void(tmp_path: Path) -> N
     assert "python -m testbed run tso --seed 1" in page
 
 
-def test_a_run_without_packets_has_a_page(tmp_path: Path) -> None:
-    text = page_of(of_nothing(tmp_path)).text
-
-    assert "no IpOutRequests in after" in text
-    assert "n = 0" in text
+def test_a_run_without_packets_has_a_page(empty_page: Page) -> None:
+    assert "no IpOutRequests in after" in empty_page.text
+    assert "n = 0" in empty_page.text
 
 
 def test_a_void_run_cannot_be_among_those_measured(tmp_path: Path) -> None:
@@ -222,14 +230,12 @@ def test_a_variant_that_the_model_does_not_reach_is_said(tmp_path: Path) -> None
     assert "before, model" in page.text
 
 
-def test_a_page_without_a_model_says_nothing_of_one(tmp_path: Path) -> None:
-    text = page_of(of_nothing(tmp_path)).text
-
-    assert "Our simulation" not in text
-    assert "dashed" not in text
+def test_a_page_without_a_model_says_nothing_of_one(empty_page: Page) -> None:
+    assert "Our simulation" not in empty_page.text
+    assert "dashed" not in empty_page.text
 
 
 def test_a_ratio_has_its_interval_beside_it(tmp_path: Path) -> None:
-    shown = page_of(in_real_time(tmp_path)).text
+    shown = undrawn(in_real_time(tmp_path)).text
 
     assert "after/before 1.44 1.35 [1.09 to 1.74] - -6.5%" in shown

@@ -9,6 +9,14 @@ from testbed.predicted import Unreached
 from testbed.report.table import verdict_table
 from testbed.spec.experiment import Scale
 
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """Return the table of a result by the width of what it is shown on."""
+    shown = result(tmp_path_factory.mktemp("run"))
+    return {width: printed(shown, width=width) for width in (80, 120)}
+
+
 each_width = pytest.mark.parametrize("width", [80, 120])
 
 
@@ -27,9 +35,9 @@ each_width = pytest.mark.parametrize("width", [80, 120])
     ],
 )
 def test_no_claimed_or_measured_figure_is_cut(
-    figure: str, width: int, tmp_path: Path
+    figure: str, width: int, tables: dict[int, str]
 ) -> None:
-    assert figure in printed(result(tmp_path), width=width)
+    assert figure in tables[width]
 
 
 @each_width
@@ -54,8 +62,8 @@ def test_no_claimed_or_measured_figure_is_cut(
         pytest.param("autosize 75.0% 0.0%", id="attribution"),
     ],
 )
-def test_the_table_says(words: str, width: int, tmp_path: Path) -> None:
-    assert words in " ".join(printed(result(tmp_path), width=width).split())
+def test_the_table_says(words: str, width: int, tables: dict[int, str]) -> None:
+    assert words in " ".join(tables[width].split())
 
 
 def test_a_pipe_is_sent_no_control_codes(tmp_path: Path) -> None:
