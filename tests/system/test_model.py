@@ -73,6 +73,18 @@ def test_a_stream_with_losses_is_predicted_on_the_whole(runs: dict[str, dict]) -
     assert model["stretch_distance"] <= 0.10
 
 
+def test_streams_over_40_ms_are_predicted_packet_by_packet_through_losses(
+    kernel, tmp_path
+) -> None:
+    # CUBIC grows for seconds behind its loss here: each of its roundings tells.
+    sets = ("--set", "workload.bytes=20MB", "--set", "path.queue=100")
+    answer = run_json(tmp_path, "refine-tso-autosizing", *sets)
+
+    before, after = answer["runs"]
+    assert before["counters"]["sender"]["TcpRetransSegs"] > 100
+    assert [run["model"]["match"] for run in (before, after)] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("name", ["rack-10g", "rack-40g", "rack-unpaced", "long"])
 def test_kernel_and_model_give_the_same_reasons(
     runs: dict[str, dict], name: str
