@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 import testbed
-from testbed.errors import BuildError, StoreError
+from testbed.errors import BuildError, SpecError, StoreError
 from testbed.files import read_json, sha256
 from testbed.kernels.progress import Progress
 from testbed.kernels.resolve import resolve
@@ -155,7 +155,7 @@ class Points:
             return None
         try:
             runs = load_runs(self._home / name)
-        except StoreError:  # somebody removed it
+        except (SpecError, StoreError):  # somebody removed it
             return None
         expected = len(task.point.experiment.variants) * task.plan.repeats
         whole = len(runs) == expected and all(each.whole for each in runs)
