@@ -69,7 +69,8 @@ def encoded(
         yield ("," if number else "") + head if several else head[1:]
         flows, comma = _flows(each, fitted or {}, series=series), ""
         if places is not None:
-            flows = compress(flows, (at in places for at in range(len(each.flows))))
+            told = set(places)
+            flows = compress(flows, (at in told for at in range(len(each.flows))))
         while some := list(islice(flows, _TOGETHER)):
             yield comma + _dumped(some)[1:-1]
             comma = ","

@@ -118,8 +118,8 @@ def _inspect(arguments: argparse.Namespace) -> int:
         _plot(inspections, looked_at, arguments.plot)
     fits = _fits(inspections, looked_at) if arguments.model else [{}] * len(looked_at)
     if arguments.json:
-        only = () if arguments.flow is None else looked_at
-        series = bool(arguments.series)
+        asked, series = arguments.flow, bool(arguments.series)
+        only = [each.flows.matching(asked) for each in inspections if asked is not None]
         for piece in encoded(inspections, fits, only=only, series=series):
             print(piece, end="")
         print()
