@@ -113,14 +113,14 @@ def _inspect(arguments: argparse.Namespace) -> int:
     _tell(f"{file}: a pipe; waiting for who writes" for file in _pipes(arguments.files))
     inspections = [inspect(Path(file), options) for file in arguments.files]
     _tell(warning for each in inspections for warning in each.warnings)
-    looked_at = [_rows(each, arguments) for each in inspections]
+    chosen = [_rows(each, arguments) for each in inspections]
+    looked_at = [rows[: max(0, arguments.top)] for rows in chosen]
     if arguments.plot:
         _plot(inspections, looked_at, arguments.plot)
     fits = _fits(inspections, looked_at) if arguments.model else [{}] * len(looked_at)
     if arguments.json:
-        asked, series = arguments.flow, bool(arguments.series)
-        only = [each.flows.matching(asked) for each in inspections if asked is not None]
-        for piece in encoded(inspections, fits, only=only, series=series):
+        only = () if arguments.flow is None else chosen
+        for piece in encoded(inspections, fits, only=only, series=arguments.series):
             print(piece, end="")
         print()
     else:
@@ -147,13 +147,13 @@ def _tell(lines: Iterable[str]) -> None:
 
 def _rows(inspection: "Inspection", arguments: argparse.Namespace) -> Sequence[int]:
     """Return the flows asked for, the first first."""
-    flows, top = inspection.flows, max(0, arguments.top)
+    flows = inspection.flows
     if arguments.flow is None:
-        return flows.ranked(arguments.sort)[:top]
+        return flows.ranked(arguments.sort)
     rows = flows.matching(arguments.flow)
     if not rows:
         raise SpecError(f"{inspection.file}: no flow {arguments.flow!r}")
-    return rows[:top]
+    return rows
 
 
 def _plot(

@@ -14,7 +14,7 @@ from testbed.trace.layers import (
     SACKS,
     WINDOW,
 )
-from testbed.trace.loads import signed
+from testbed.trace.loads import LOW_WORD, signed
 from testbed.trace.ranges import covered, floored
 from testbed.trace.state import (
     ACK_GAP,
@@ -40,8 +40,6 @@ from testbed.trace.state import (
     State,
     emit,
 )
-
-_WORD = 0xFFFF_FFFF
 
 
 @inlined
@@ -133,7 +131,7 @@ def _sack(header: Table, flow: Table, floor: int, pool: Table) -> None:
 @inlined
 def _edges(header: Table, which: int) -> tuple[int, int]:
     """Return where a block begins and ends, as sequence numbers."""
-    return header[SACK + which] >> 32 & _WORD, header[SACK + which] & _WORD
+    return header[SACK + which] >> 32 & LOW_WORD, header[SACK + which] & LOW_WORD
 
 
 @kernel

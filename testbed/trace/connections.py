@@ -20,7 +20,7 @@ from testbed.trace.layers import (
     SRC,
     SRC_HIGH,
 )
-from testbed.trace.loads import prefetch
+from testbed.trace.loads import AHEAD, LOW_WORD, prefetch
 from testbed.trace.state import (
     ACK_GAP,
     ACKED,
@@ -62,8 +62,6 @@ from testbed.trace.tally import cleared, new_tally
 _HASH_BITS = 31
 _HASH = (1 << _HASH_BITS) - 1
 _FAMILY_SHIFT, _PORT_SHIFT, _SRC_SHIFT = 32, 16, 16
-_WORD = 0xFFFF_FFFF
-_AHEAD = 6  # packets between asking the cache for something and using it
 
 
 @inlined
@@ -76,9 +74,9 @@ def find_all(headers: Table, found: Table, state: State) -> None:
     for row in range(rows):
         found[row] = hashed(headers[row], state.counts[MIX])
         prefetch(state.slots, found[row] & (len(state.slots) - 1))
-    for row in range(-_AHEAD, rows):
-        if row + _AHEAD < rows:
-            _fetch_connection(found[row + _AHEAD], state)
+    for row in range(-AHEAD, rows):
+        if row + AHEAD < rows:
+            _fetch_connection(found[row + AHEAD], state)
         if row >= 0:
             found[row] = find(headers[row], found[row], state)
             pair_of(found[row], state)
@@ -89,7 +87,7 @@ def _fetch_connection(mixed: int, state: State) -> None:
     """Have the cache fetch the connection of a packet that comes soon."""
     slot = state.slots[mixed & (len(state.slots) - 1)]
     if slot:
-        prefetch(state.connections, ((slot & _WORD) - 1) * CONNECTION_COLUMNS)
+        prefetch(state.connections, ((slot & LOW_WORD) - 1) * CONNECTION_COLUMNS)
 
 
 @inlined
@@ -128,7 +126,7 @@ def find(header: Table, mixed: int, state: State) -> int:
     mask = len(slots) - 1
     slot = mixed & mask
     while slots[slot]:
-        place = (slots[slot] & _WORD) - 1
+        place = (slots[slot] & LOW_WORD) - 1
         row = connections[place]
         if slots[slot] >> PLACE == mixed and (
             (row[LOW] == low and row[HIGH] == high and row[PORTS] == ports)
@@ -167,7 +165,7 @@ def _downwards(header: Table) -> int:
 def _mixed(state: int, one: int, other: int) -> int:
     """Mix two numbers into a hash of 31 bits, all of whose products fit 64."""
     for value in (one >> 32, one, other >> 32, other):
-        state = ((state ^ (value & _WORD)) * 0x2C1B_3C6D) & 0x3FFF_FFFF_FFFF_FFFF
+        state = ((state ^ (value & LOW_WORD)) * 0x2C1B_3C6D) & 0x3FFF_FFFF_FFFF_FFFF
         state = (state ^ (state >> 29)) & _HASH
     return state
 
@@ -253,5 +251,5 @@ def begins(header: Table, own: Table, peer: Table) -> bool:
     if own[ISN] >= 0:
         return own[ISN] != header[SEQ]
     if header[FLAGS] & ACK_FLAG and peer[ISN] >= 0:
-        return header[ACK] != (peer[ISN] + 1) & _WORD
+        return header[ACK] != (peer[ISN] + 1) & LOW_WORD
     return True

@@ -35,7 +35,7 @@ from testbed.trace.layers import (
     WINDOW,
     WSCALE,
 )
-from testbed.trace.loads import prefetch, signed
+from testbed.trace.loads import AHEAD, LOW_WORD, prefetch, signed
 from testbed.trace.ranges import fetch_ranges
 from testbed.trace.sent import burst, send
 from testbed.trace.state import (
@@ -86,9 +86,6 @@ from testbed.trace.state import (
 )
 from testbed.trace.turns import FOUND, ROW
 
-_WORD = 0xFFFF_FFFF
-_AHEAD = 6  # packets between asking the cache for something and using it
-
 
 @kernel
 def follow(headers: Table, turns: Table, state: State) -> int:
@@ -99,7 +96,7 @@ def follow(headers: Table, turns: Table, state: State) -> int:
     if not has_room(state, len(turns)):
         return 0
     rows = len(turns)
-    for row in range(-4 * _AHEAD, rows):
+    for row in range(-4 * AHEAD, rows):
         _fetch(headers, turns, row, state)
         if row >= 0:
             if not has_words(state):
@@ -126,14 +123,14 @@ def close(state: State) -> bool:
 def _fetch(headers: Table, turns: Table, row: int, state: State) -> None:
     """Have the cache fetch what packets after a row need, the nearest to it most."""
     rows = len(turns)
-    if row + 4 * _AHEAD < rows:
-        _fetch_header(headers, turns[row + 4 * _AHEAD], state)
-    if 0 <= row + 3 * _AHEAD < rows:
-        _fetch_sides(turns[row + 3 * _AHEAD], state)
-    if 0 <= row + 2 * _AHEAD < rows:
-        _fetch_flow(headers, turns[row + 2 * _AHEAD], state)
-    if 0 <= row + _AHEAD < rows:
-        _fetch_pool(headers, turns[row + _AHEAD], state)
+    if row + 4 * AHEAD < rows:
+        _fetch_header(headers, turns[row + 4 * AHEAD], state)
+    if 0 <= row + 3 * AHEAD < rows:
+        _fetch_sides(turns[row + 3 * AHEAD], state)
+    if 0 <= row + 2 * AHEAD < rows:
+        _fetch_flow(headers, turns[row + 2 * AHEAD], state)
+    if 0 <= row + AHEAD < rows:
+        _fetch_pool(headers, turns[row + AHEAD], state)
 
 
 @inlined
@@ -239,7 +236,7 @@ def _syn(header: Table, own: Table, state: State) -> None:
     own[SYN_AGAIN_NS] = header[H_TIME]
     if not own[KNOWS] & HAS_DATA:
         own[ISN] = header[SEQ]
-        start = (header[SEQ] + 1) & _WORD
+        start = (header[SEQ] + 1) & LOW_WORD
         if not own[KNOWS] & HAS_START or own[START] != start:
             _starts(own, start, state)
     elif own[ISN] < 0:

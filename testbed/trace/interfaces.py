@@ -7,7 +7,7 @@ Source: draft-ietf-opsawg-pcapng; section numbers below are that document's.
 """
 
 from testbed.trace.jit import Bytes, Table, kernel
-from testbed.trace.loads import half, signed, u8, word
+from testbed.trace.loads import LOW_WORD, half, signed, u8, word
 
 #: What is known where the walk stands.  S_BIG: 1 if the section's numbers are big
 #: endian.  S_NUMBER: of the section, from 1 on.  S_KNOWN: interfaces described in it.
@@ -41,7 +41,7 @@ _BINARY = 0x80  # if_tsresol: a power of two, not of ten
 _MICROSECONDS, _NANOSECONDS = 6, 9  # the first is that of whoever names none
 _LARGEST_POWER, _LARGEST_SHIFT = 18, 95
 _NS_PER_S = 1_000_000_000
-_HALF, _LOW = 32, 0xFFFF_FFFF
+_HALF = 32
 
 
 @kernel
@@ -151,8 +151,8 @@ def _unsigned(data: Bytes, at: int, size: int, big: int) -> tuple[int, int]:
     taken = min(size, _LONGEST_INTEGER)
     for place in range(taken):
         byte = u8(data, at + place if big else at + taken - 1 - place)
-        high = (high << 8 | low >> 24) & _LOW
-        low = (low << 8 | byte) & _LOW
+        high = (high << 8 | low >> 24) & LOW_WORD
+        low = (low << 8 | byte) & LOW_WORD
     return high, low
 
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING or COMPILED:
     )
 
 
+#: The bits of 32, as a sequence number has.
+LOW_WORD = 0xFFFF_FFFF
+#: Packets between asking the cache for something and using it.
+AHEAD = 6
+
+
 def _plain(size: int, *, big: bool) -> "Load":
     def load(data: Bytes, at: int) -> int:
         return int.from_bytes(bytes(data[at : at + size]), "big" if big else "little")

@@ -27,10 +27,11 @@ def arrange(found: Table, connections: int, turns: Table, buckets: Table) -> Non
     are.  buckets: room for BUCKETS + 1 numbers.
     """
     shift = 1 + max(0, bit_length(connections) - _BITS)
-    buckets[: ((2 * connections) >> shift) + 2] = 0
+    last = 2 * connections >> shift
+    buckets[: last + 2] = 0
     for each in found:
         buckets[(each >> shift) + 1] += 1
-    for bucket in range(((2 * connections) >> shift) + 1):
+    for bucket in range(last + 1):
         buckets[bucket + 1] += buckets[bucket]
     for row in range(len(found)):
         bucket = found[row] >> shift
